@@ -238,10 +238,6 @@ class Engine {
   /// clients to serve makes none then. Any thread; asked for each turn that writes.
   virtual bool commits_may_wait() const { return true; }
 
-  /// Whether commits wait for flushes of one log, one after the other, and for nothing else. Two transactions then take
-  /// longer than one with the changes of both. Any thread.
-  virtual bool commits_share_flushes() const { return false; }
-
   /// Whether ThreadIdentity::listener and Statement::listener hear of threads that wait in the server, for a lock or a
   /// disk.
   virtual bool tells_of_waits() const { return false; }

@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "door/connections/connection.h"
 #include "door/recent_readers.h"
 #include "door/testing/toy.h"
-#include "ping/ping.h"
 
 namespace postern::door {
 namespace {
@@ -235,82 +233,6 @@ TEST_F(WriteLaneTest, ACommitNeedNotWaitForOneThatSleepsLong) {
   EXPECT_EQ(writer_->read(5), "done\n");
   EXPECT_EQ(other.read(5), "done\n");
   EXPECT_EQ(third.read(5), "done\n");
-}
-
-TEST_F(WriteLaneTest, CommitsThatShareFlushesBeginOneByOneUnlessOneLasts) {
-  engine_.shares_flushes = true;
-  open_with_lane();
-  Client other = connect();
-  engine_.commit_us = 500'000;
-  engine_.commits = 1;
-  EXPECT_EQ(writer_->ask("write\n", 5), "done\n");
-  engine_.commit_us = 0;
-  writer_->send("write\n");
-  ASSERT_TRUE(committing());
-  other.send("write\n");
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(reader_->ask("say here\n", 5), "here\n");
-  EXPECT_EQ(engine_.committing, 1);
-  engine_.commits = 2;
-  EXPECT_EQ(writer_->read(5), "done\n");
-  EXPECT_EQ(other.read(5), "done\n");
-  // The last one slept for a moment alone: one that waits for more than a flush keeps nobody.
-  writer_->send("write\n");
-  ASSERT_TRUE(committing());
-  std::this_thread::sleep_for(std::chrono::microseconds(2 * WriteLane::lasting_sleeps * WriteLane::long_sleep_us_min));
-  other.send("write\n");
-  EXPECT_TRUE(eventually([this] { return engine_.committing == 2; }));
-  engine_.commits = 2;
-  EXPECT_EQ(writer_->read(5), "done\n");
-  EXPECT_EQ(other.read(5), "done\n");
-}
-
-/// A lane without committers, and jobs of clients without sockets.
-class LaneAloneTest : public ::testing::Test {
- protected:
-  static Options without_committers() {
-    Options options;
-    options.committers = 0;
-    return options;
-  }
-  void submit(int writers) {
-    auto job = std::make_unique<WriteJob>();
-    for (int i = 0; i < writers; ++i) {
-      connections_.push_back(std::make_unique<Connection>(net::AnyChannel(net::Fd()), descriptors::Held(), protocol_,
-                                                          true, Connection::Tls{}, sleepers_, *roster_));
-      const Turn::Slice slice = job->begin(*connections_.back(), 0);
-      job->batch().add().verb = Verb::insert;
-      job->add(slice);
-    }
-    ASSERT_TRUE(lane_.submit(job));
-  }
-
-  ping::Ping protocol_;
-  net::WakeFd doorbell_;
-  Sleepers sleepers_{doorbell_};
-  const Roster::Owner roster_ = Roster::make();
-  ToyEngine engine_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  WriteLane lane_{without_committers(), engine_, [] {}};
-};
-
-TEST_F(LaneAloneTest, ClientsThatComeDuringARunAreNotThoseThatItAnswers) {
-  engine_.shares_flushes = true;
-  lane_.open();
-  lane_.note_run(1'000'000'000);  // no run lasts
-  submit(3);
-  EXPECT_EQ(lane_.writers_back(), 3u) << "nobody was answered before";
-  const WriteLane::Taken run = lane_.take();
-  EXPECT_EQ(run.writers, 3u);
-  submit(2);
-  lane_.answer();
-  submit(1);
-  lane_.done(false);
-  submit(1);
-  EXPECT_EQ(lane_.writers_waiting(), 4u);
-  EXPECT_EQ(lane_.writers_back(), 2u);
-  const WriteLane::Taken next = lane_.take();
-  EXPECT_EQ(next.writers, 4u);
-  EXPECT_EQ(lane_.writers_back(), 0u);
 }
 
 TEST_F(WriteLaneTest, CommitsWaitForEachOtherAfterOneThatHadToLeaveRows) {

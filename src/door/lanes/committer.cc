@@ -84,14 +84,14 @@ void Committer::rest() {
 }
 
 /// The clients answered last may be about to write again, or others in their place: their clients read, too. Otherwise
-/// half would wait for the other half's commit. Those that came during the last run wait for them.
+/// half would wait for the other half's commit.
 void Committer::await_writers() {
-  size_t back = lane_.writers_back();
+  size_t back = lane_.writers_waiting();
   if (!commit_delay_.begin(back, true)) return;
   std::array<epoll_event, 1> events;
   while (back < commit_delay_.writers() && commit_delay_.wait(poller_, events) != 0) {
     wake_.drain();
-    back = lane_.writers_back();
+    back = lane_.writers_waiting();
   }
   commit_delay_.end(back);
 }
@@ -119,12 +119,11 @@ void Committer::run() {
   lane_.note_run(slept_us);
   commit_delay_.note_run(taken.writers, slept_us);
   clock_.end(counters_);
-  lane_.answer();
+  lane_.done(counters_.get(Counter::row_lock_yields) != left);
   while (std::unique_ptr<WriteJob> job = taken.jobs.next()) {
     Home *const home = job->home;
     home->return_writes(std::move(job));
   }
-  lane_.done(counters_.get(Counter::row_lock_yields) != left);
 }
 
 /// All in one run if they fit into one, else one after the other.

@@ -1,14 +1,10 @@
 #include "door/lanes/write_lane.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "base/clock.h"
 
 namespace postern::door {
 
-WriteLane::WriteLane(const Options &options, Engine &engine, std::function<void()> ready)
-    : engine_(engine), ready_(std::move(ready)) {
+WriteLane::WriteLane(const Options &options, Engine &engine, std::function<void()> ready) : ready_(std::move(ready)) {
   for (uint32_t i = 1; i <= options.committers; ++i)
     committers_.push_back(std::make_unique<Committer>(*this, engine, options.name + " commit " + std::to_string(i)));
 }
@@ -44,7 +40,7 @@ void WriteLane::close(Committer &leaving) {
       *one = leaving.rests_behind;
       break;
     }
-    writers_waiting_ = early_writers_ = 0;
+    writers_waiting_ = 0;
     return std::move(waiting_);
   }();
   while (std::unique_ptr<WriteJob> job = left.next()) {
@@ -94,33 +90,13 @@ size_t WriteLane::writers_waiting() {
   return writers_waiting_;
 }
 
-size_t WriteLane::writers_back() {
-  const std::lock_guard guard(mutex_);
-  return writers_waiting_ - early_writers_;
-}
-
-bool WriteLane::overlaps() const {
-  if (runs_apart_ != 0) return false;
-  const int64_t slept = slept_us();
-  if (!engine_.commits_share_flushes()) return slept >= long_sleep_us_min;
-  return clock_us() - run_began_us_ > lasting_sleeps * std::max(slept, long_sleep_us_min);
-}
-
 WriteLane::Taken WriteLane::take() {
   const std::lock_guard guard(mutex_);
   Taken taken{.jobs = std::move(waiting_), .writers = std::exchange(writers_waiting_, 0)};
   if (taken.jobs.empty()) return taken;
   ++runs_;
-  run_began_us_ = clock_us();
-  early_writers_ = 0;
   first_ = nullptr;
   return taken;
-}
-
-void WriteLane::answer() {
-  const std::lock_guard guard(mutex_);
-  // Beside others, half of the clients are not those of this run.
-  if (runs_ == 1 && !overlaps()) early_writers_ = writers_waiting_;
 }
 
 void WriteLane::done(bool left_rows) {

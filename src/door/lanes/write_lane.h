@@ -2,11 +2,9 @@
 //
 // A worker gives the writers of its turn away: the turn leaves as a WriteJob, and the worker goes on with other
 // connections. A committer runs what all workers of the door have left, as one run and so one transaction; what comes
-// meanwhile is in the next. Where commits wait for replicas or other nodes, and sleep long, the next need not wait for
-// that: while one committer waits another uses the processor. Where they wait for one log's flushes alone
-// (Engine::commits_share_flushes()) two would halve the groups that share a flush, so one begins when the other has
-// ended, unless that lasts much longer than the last one did: it may wait for a row. A connection's requests stay in
-// order, for it is away until its writes are settled, which its worker does when the job is home.
+// meanwhile is in the next. Where commits sleep long the next need not wait for that: while one committer waits for the
+// disk another uses the processor. A connection's requests stay in order, for it is away until its writes are settled,
+// which its worker does when the job is home.
 //
 // A commit that has been quick may stall the next time, for a replica, a full disk or a frozen node: where it may
 // (Engine::commits_may_wait()) no worker commits that has other clients. One that commits by itself spares two wakes.
@@ -39,8 +37,6 @@ class WriteLane {
   /// Microseconds that it sleeps, at least, where another may begin meanwhile: smaller groups flush more often, which
   /// takes the processor's time, too.
   static constexpr int64_t long_sleep_us_min = 500;
-  /// A run that has taken so many times as long as the last one slept, and as long_sleep_us_min, lasts.
-  static constexpr int64_t lasting_sleeps = 4;
   /// After one that had to leave locked rows so many runs begin when the one before has ended: of two that change the
   /// same rows the second would wait, and leave the rest to the slow lane, one by one, when its time is over.
   static constexpr uint32_t runs_apart = 16;
@@ -81,8 +77,6 @@ class WriteLane {
   bool comes_first(Committer &one);
   /// For that one: how many clients' writes wait; whether any do.
   size_t writers_waiting();
-  /// How many of these have come since the last run was answered.
-  size_t writers_back();
 
   struct Taken {
     WriteJobs jobs;
@@ -90,9 +84,7 @@ class WriteLane {
   };
   /// It takes all that waits, and somebody else comes first.
   Taken take();
-  /// The committer's jobs are done, and about to go home.
-  void answer();
-  /// They are home; whether it had to leave locked rows.
+  /// The committer's jobs are done; whether it had to leave locked rows.
   void done(bool left_rows);
 
  private:
@@ -100,10 +92,8 @@ class WriteLane {
     return open_.load(std::memory_order_relaxed) ? slept_us_.load(std::memory_order_relaxed) : 0;
   }
 
-  /// Whether a run may begin beside the one under way.
-  bool overlaps() const;
+  bool overlaps() const { return runs_apart_ == 0 && slept_us() >= long_sleep_us_min; }
 
-  const Engine &engine_;
   const std::function<void()> ready_;
   std::vector<std::unique_ptr<Committer>> committers_;
   std::atomic<bool> stop_{false};
@@ -115,9 +105,7 @@ class WriteLane {
   size_t missing_ = 0;  // committers
   WriteJobs waiting_;
   size_t writers_waiting_ = 0;    // the connections of these
-  size_t early_writers_ = 0;      // those of them that came before the last run was answered
   size_t runs_ = 0;               // under way
-  int64_t run_began_us_ = 0;      // the last one of these
   uint32_t runs_apart_ = 0;       // so many are yet to begin when the one before has ended
   Committer *first_ = nullptr;    // takes what comes next
   Committer *resting_ = nullptr;  // the one that rests since last, and after it the others

@@ -55,13 +55,11 @@ class ToyEngine final : public Engine {
   std::atomic<int> written{0};            ///< requests to write with a committed run
   std::atomic<bool> leaves_rows{false};   ///< runs with writes count rows that they had to leave
 
-  std::atomic<bool> commits_wait{false};    ///< Engine::commits_may_wait()
-  std::atomic<bool> shares_flushes{false};  ///< Engine::commits_share_flushes()
-  std::atomic<bool> keeps_tables{true};     ///< Executor::keeps_tables()
+  std::atomic<bool> commits_wait{false};  ///< Engine::commits_may_wait()
+  std::atomic<bool> keeps_tables{true};   ///< Executor::keeps_tables()
 
   bool up() const override { return ready; }
   bool commits_may_wait() const override { return commits_wait; }
-  bool commits_share_flushes() const override { return shares_flushes; }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
   /// What threads have said of themselves for the process list, without repetitions.

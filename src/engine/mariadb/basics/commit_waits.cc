@@ -12,18 +12,6 @@ namespace {
 /// The value itself of a variable of InnoDB, which stays where it is. nullptr: there is no InnoDB, or none looked yet.
 std::atomic<const ulong *> flush_at_commit{nullptr};
 
-/// Every storage engine that others wait for in a commit, and the binary log, has two phases.
-bool innodb_commits_alone() {
-  return flush_at_commit.load(std::memory_order_relaxed) != nullptr && total_ha_2pc <= 1 && !mysql_bin_log.is_open() &&
-         !WSREP_ON_;
-}
-
-/// Where InnoDB commits alone.
-bool commits_flush() {
-  const ulong when = *static_cast<const volatile ulong *>(flush_at_commit.load(std::memory_order_relaxed));
-  return when != 0 && when != 2;
-}
-
 }  // namespace
 
 void look_for_commit_waits() {
@@ -38,11 +26,11 @@ void look_for_commit_waits() {
 }
 
 bool commits_may_wait() {
-  return !innodb_commits_alone() || commits_flush();
-}
-
-bool commits_share_flushes() {
-  return innodb_commits_alone() && commits_flush();
+  const ulong *const flush = flush_at_commit.load(std::memory_order_relaxed);
+  // Every storage engine that others wait for in a commit, and the binary log, has two phases.
+  if (flush == nullptr || total_ha_2pc > 1 || mysql_bin_log.is_open() || WSREP_ON_) return true;
+  const ulong when = *static_cast<const volatile ulong *>(flush);
+  return when != 0 && when != 2;
 }
 
 bool commits_wait_for_disks_alone() {

@@ -17,9 +17,6 @@ bool commits_may_wait();
 /// Whether it may wait for disks of this machine, but neither for a replica nor for another node. Any thread.
 bool commits_wait_for_disks_alone();
 
-/// Whether a commit waits for a flush of InnoDB's log, and for nothing else. Any thread.
-bool commits_share_flushes();
-
 /// The next commit of `thd` goes to the binary log at once, with those that wait there (binlog_commit_wait_count): it
 /// commits for many clients, which will not write again until they are answered.
 void wait_for_no_company(THD *thd);
