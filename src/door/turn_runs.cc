@@ -27,8 +27,8 @@ void TurnRuns::run(Executor &executor, int64_t now_ms) {
     for (Connection *const connection : context_.connections.in_turn()) context_.connections.send(*connection);
   }
   const std::span<Turn::Slice> writers = all.subspan(readers);
-  if (!write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms)) return run_writers(writers);
-  if (!run_alone(writers) && !give_away(readers)) keep_writers(writers);
+  if (!write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms)) run_writers(writers);
+  else if (!give_away(readers)) keep_writers(writers);
 }
 
 /// Times are noted for the forms of the statements.
@@ -68,17 +68,6 @@ void TurnRuns::keep_writers(std::span<Turn::Slice> writers) {
 void TurnRuns::run_writers(std::span<Turn::Slice> writers) {
   write_runs_.make(writers, now_ms_, [&] { run_timed(writers); });
   settle(writers);
-}
-
-/// The way to the lane and back costs as much as a third of a commit. False: somebody else might have to wait.
-bool TurnRuns::run_alone(std::span<Turn::Slice> writers) {
-  if (turns_away_.any() || !context_.lone_commits.begin_lone_commit()) return false;
-  struct AtTheEnd {
-    ~AtTheEnd() { commits.end_lone_commit(); }
-    LoneCommits &commits;
-  } const at_the_end{context_.lone_commits};
-  run_writers(writers);
-  return true;
 }
 
 void TurnRuns::op_done(const Op &op) {

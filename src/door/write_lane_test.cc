@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "base/clock.h"
 #include "door/recent_readers.h"
 #include "door/testing/toy.h"
@@ -38,13 +36,6 @@ class WriteLaneTest : public DoorTest {
     return eventually([this] { return engine_.committing == 1; });
   }
 
-  void let_workers_commit_alone(uint32_t workers) {
-    engine_.commits_wait = true;
-    options_.commits_alone = [] { return true; };
-    options_.threads = workers;
-    open(Access::write);
-  }
-
   std::unique_ptr<Client> reader_;
   std::unique_ptr<Client> writer_;
   int writes_ = 0;
@@ -77,54 +68,6 @@ TEST_F(WriteLaneTest, WhereACommitMayWaitNoWorkerEverCommits) {
   EXPECT_EQ(engine_.written, 0);
   engine_.commits = 4;
   for (Client &writer : writers) EXPECT_EQ(writer.read(5), "done\n");
-}
-
-/// Neither it nor any other client is kept waiting by two wakes, or by the commit.
-TEST_F(WriteLaneTest, AWorkerWaitsForTheCommitOfItsOnlyClient) {
-  let_workers_commit_alone(2);
-  Client writer = connect();
-  writer.send("write\n");
-  ASSERT_TRUE(committing());
-  for (int i = 0; i < 4; ++i) {
-    Client fresh = connect();
-    EXPECT_EQ(fresh.ask("say here\n", 5), "here\n");
-  }
-  EXPECT_EQ(engine_.written, 0);
-  engine_.commits = 1;
-  EXPECT_EQ(writer.read(5), "done\n");
-  EXPECT_EQ(engine_.commits_in_lane, 0);
-}
-
-TEST_F(WriteLaneTest, AWorkerIsLeftForThoseWhoCome) {
-  let_workers_commit_alone(2);
-  Client first = connect();
-  first.send("write\n");
-  ASSERT_TRUE(committing());
-  Client second = connect();
-  second.send("write\n");
-  ASSERT_TRUE(eventually([this] { return engine_.committing == 2; }));
-  EXPECT_EQ(engine_.commits_in_lane, 1);
-  Client fresh = connect();
-  EXPECT_EQ(fresh.ask("say here\n", 5), "here\n");
-  EXPECT_EQ(engine_.written, 0);
-  engine_.commits = 2;
-  EXPECT_EQ(first.read(5), "done\n");
-  EXPECT_EQ(second.read(5), "done\n");
-}
-
-TEST_F(WriteLaneTest, AWorkerWithAnotherClientWaitsForNoCommit) {
-  let_workers_commit_alone(2);
-  std::vector<Client> others;
-  for (int i = 0; i < 3; ++i) others.push_back(connect());
-  for (Client &other : others) EXPECT_EQ(other.ask("say here\n", 5), "here\n");
-  Client writer = connect();
-  writer.send("write\n");
-  ASSERT_TRUE(committing());
-  for (Client &other : others) EXPECT_EQ(other.ask("say here\n", 5), "here\n");
-  EXPECT_EQ(engine_.written, 0);
-  engine_.commits = 1;
-  EXPECT_EQ(writer.read(5), "done\n");
-  EXPECT_EQ(engine_.commits_in_lane, 1);
 }
 
 /// Where the server is up the door listens before its threads are there.

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -51,7 +50,6 @@ class ToyEngine final : public Engine {
   std::atomic<int> committing{0};         ///< runs that wait for the next
   std::atomic<int> commits{0};            ///< runs with writes that may end
   std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
-  std::atomic<int> commits_in_lane{0};    ///< runs with writes that committers have begun to end
   std::atomic<int> written{0};            ///< requests to write with a committed run
   std::atomic<bool> leaves_rows{false};   ///< runs with writes count rows that they had to leave
 
@@ -208,7 +206,6 @@ class ToyExecutor final : public Executor {
   }
 
   void commit() {
-    if (ToyEngine::is_committer(who_)) ++engine_.commits_in_lane;
     wait_for(engine_.commits, engine_.committing);
     if (engine_.commit_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(engine_.commit_us));
   }

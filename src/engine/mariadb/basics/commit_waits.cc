@@ -2,8 +2,6 @@
 
 #include "engine/mariadb/basics/commit_waits.h"
 
-#include <semisync_master.h>
-
 #include <atomic>
 
 namespace postern::mariadb {
@@ -31,10 +29,6 @@ bool commits_may_wait() {
   if (flush == nullptr || total_ha_2pc > 1 || mysql_bin_log.is_open() || WSREP_ON_) return true;
   const ulong when = *static_cast<const volatile ulong *>(flush);
   return when != 0 && when != 2;
-}
-
-bool commits_wait_for_disks_alone() {
-  return !WSREP_ON_ && !rpl_semi_sync_master_enabled;
 }
 
 /// As if another transaction waited for a lock of this one.

@@ -14,9 +14,6 @@ void look_for_commit_waits();
 /// own thread. Any thread.
 bool commits_may_wait();
 
-/// Whether it may wait for disks of this machine, but neither for a replica nor for another node. Any thread.
-bool commits_wait_for_disks_alone();
-
 /// The next commit of `thd` goes to the binary log at once, with those that wait there (binlog_commit_wait_count): it
 /// commits for many clients, which will not write again until they are answered.
 void wait_for_no_company(THD *thd);
