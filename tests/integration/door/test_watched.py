@@ -1,8 +1,10 @@
 """Observers of the server's threads meet ours at any moment of their lives, without a lock in between."""
 import collections
 import contextlib
+import os
 import random
 import struct
+import subprocess
 import threading
 
 import pymysql
@@ -44,6 +46,52 @@ def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
     states = [row[6] for row in rows if row[1] == "postern"]
     assert states
     assert not [state for state in states if not state.startswith(("starting", "handlersocket", "memcached", "redis"))]
+
+
+@contextlib.contextmanager
+def busy_processors():
+    """A thread of the lowest priority gets next to nothing of them."""
+    hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+def test_a_session_ends_while_its_statement_is_explained(sandbox_factory):
+    """SHOW EXPLAIN FOR comes back to the mutex of the session that it asked when that session has long ended."""
+    server = sandbox_factory(postern_port=0)
+    with contextlib.closing(server.connect()) as observer:
+        thread = f"SELECT tid FROM information_schema.processlist WHERE id = {observer.thread_id()}"
+        os.sched_setscheduler(server.query(thread)[0][0], os.SCHED_IDLE, os.sched_param(0))
+
+        def state_of(number):
+            return server.query(f"SELECT state FROM information_schema.processlist WHERE id = {number}")
+
+        def sleep(session):
+            with contextlib.suppress(pymysql.err.MySQLError):  # KILL ends it
+                session.cursor().execute("SELECT SLEEP(300) FROM mysql.global_priv LIMIT 1")
+
+        def explain(number):
+            with contextlib.suppress(pymysql.err.MySQLError), observer.cursor() as cursor:
+                cursor.execute(f"SHOW EXPLAIN FOR {number}")
+
+        session = pymysql.connect(unix_socket=server.env["POSTERN_SOCKET"], user="root")
+        number = session.thread_id()
+        sleeper = threading.Thread(target=sleep, args=(session,))
+        sleeper.start()
+        until(lambda: state_of(number) == [("User sleep",)])
+        explainer = threading.Thread(target=explain, args=(number,))
+        explainer.start()
+        until(lambda: state_of(observer.thread_id()) == [("Show explain",)])
+        with busy_processors():
+            server.execute(f"KILL {number}")
+            sleeper.join()
+            until(lambda: not state_of(number))
+        explainer.join()
+    server.assert_alive()
 
 
 # With accounts, one without a privilege, and with all messages of others' threads in the log.

@@ -10,6 +10,7 @@
 
 #include "engine/mariadb/basics/acting.h"
 #include "engine/mariadb/basics/bound_thread.h"
+#include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/basics/told_waits.h"
 
 namespace postern::mariadb {
@@ -180,7 +181,7 @@ void ServerThread::destroy() {
   lex_end(thd->lex);
   wakers.remove(thd);
   server_threads.erase(thd);
-  delete thd;
+  delete_thd(thd);
 }
 
 bool ServerThread::killed() const {

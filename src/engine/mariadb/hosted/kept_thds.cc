@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 
 namespace postern::mariadb {
@@ -64,7 +65,7 @@ KeptThd take_kept_thd() {
 
 THD *create_thd_again(CONNECT &connect, THD *thd) {
   if (connect.create_thd(thd) == nullptr) {
-    delete thd;
+    delete_thd(thd);
     return nullptr;
   }
   forget_the_last_one(thd);
@@ -76,7 +77,7 @@ void drop_kept_thds() {
   for (KeptThd one = take_kept_thd(); one.thd != nullptr; one = take_kept_thd()) {
     const Attachment attachment;
     set_mysys_var(one.mysys);
-    delete one.thd;
+    delete_thd(one.thd);
     my_thread_end();
   }
 }

@@ -10,6 +10,7 @@
 
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/hosted/housekeeping.h"
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/logins_known.h"
@@ -125,7 +126,7 @@ bool HostedSession::enter(int fd, bool local) {
     connect = take_let_in();
   }
   if (connect != nullptr && join(connect, kept.thd)) return true;
-  if (connect == nullptr) delete kept.thd;
+  if (connect == nullptr && kept.thd != nullptr) delete_thd(kept.thd);
   my_thread_end();
   return false;
 }

@@ -15,6 +15,7 @@
 #include "engine/mariadb/basics/account.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/learn.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
@@ -159,7 +160,7 @@ void HostedSession::close() {
   unlink_thd(thd);
   PSI_CALL_delete_current_thread();
   if (may_be_kept_ && keep_thd({.thd = thd, .mysys = mysys_})) return;
-  delete thd;
+  delete_thd(thd);
   my_thread_end();
 }
 
