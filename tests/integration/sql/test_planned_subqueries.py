@@ -54,6 +54,24 @@ def test_the_same_values_and_other_rows(plain):
         plain.execute(change[turn % 3], database="test")
 
 
+@pytest.mark.parametrize("offset", ("LIMIT ?, 3", "LIMIT 2, ?", "LIMIT ? OFFSET 3", "LIMIT ?, ?"))
+def test_an_offset_beside_a_limit_that_is_written_out(plain, offset):
+    plain.execute(*TABLES, database="test")
+    pair = sessions(plain)
+    texts = (
+        "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.place = ? ORDER BY s.price, s.id ",
+        "SELECT SQL_CALC_FOUND_ROWS s.id FROM sale s WHERE s.place = ? OR s.place = 3 ORDER BY s.tag DESC, s.id ",
+        "SELECT n, COUNT(*) FROM sale WHERE place = ? GROUP BY n ORDER BY n ",
+    )
+    before = fast(plain)
+    for turn in range(36):
+        values = [turn % 4, turn // 4 % 3 + 1, turn % 3 + 1][: 1 + offset.count("?")]
+        for text in texts:
+            answers = [packets(one.execute(text + offset, values), ordered=True) for one in pair]
+            assert answers[0] == answers[1], (text, offset, values)
+    assert fast(plain) - before >= 30
+
+
 def test_privileges_are_those_of_the_session(plain):
     plain.execute(*TABLES, database="test")
     plain.execute(

@@ -307,11 +307,12 @@ std::optional<WhyNot> FormReader::read_limit(const SELECT_LEX &select) {
   const auto &limit = select.limit_params;
   if (limit.with_ties) return WhyNot::limit;
   parts_.limited = limit.select_limit != nullptr;
+  // One that varies beside one that is written out shapes the plan.
+  const bool both_vary =
+      limit.offset_limit == nullptr || (value_of(limit.select_limit) && value_of(limit.offset_limit));
   for (const Item *one : {limit.select_limit, limit.offset_limit}) {
-    if (one == nullptr) continue;
-    const auto type = one->type();
-    if (type != Item::PARAM_ITEM && type != Item::CONST_ITEM) return WhyNot::limit;
-    if (PlacedValue *const value = value_of(one); value != nullptr)
+    if (one != nullptr && one->type() != Item::PARAM_ITEM && one->type() != Item::CONST_ITEM) return WhyNot::limit;
+    if (PlacedValue *const value = one != nullptr && both_vary ? value_of(one) : nullptr; value != nullptr)
       value->as = one == limit.select_limit ? PlacedValue::As::limit : PlacedValue::As::offset;
   }
   return std::nullopt;
