@@ -54,6 +54,25 @@ def test_the_same_values_and_other_rows(plain):
         plain.execute(change[turn % 3], database="test")
 
 
+@pytest.mark.parametrize(
+    "listed",
+    (
+        "(SELECT MIN(s.n) FROM sale s WHERE s.person = h.id AND s.place = {0})",
+        "EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id AND s.place > {0} + 1)",
+        "1 + (SELECT COUNT(*) FROM sale s WHERE s.person = h.id AND s.tag LIKE 't{0}%')",
+    ),
+)
+def test_literals_are_in_the_name_of_a_column_that_has_no_other(plain, listed):
+    plain.execute(*TABLES, database="test")
+    pair = sessions(plain)
+    for name in ("", " AS answer"):
+        before = fast(plain)
+        for turn in range(24):
+            place = turn // 3 % 4 if name == "" else turn % 7
+            assert_alike(f"SELECT h.id, {listed.format(place)}{name} FROM person h WHERE h.place = {turn % 5}", pair)
+        assert fast(plain) - before >= 8
+
+
 @pytest.mark.parametrize("offset", ("LIMIT ?, 3", "LIMIT 2, ?", "LIMIT ? OFFSET 3", "LIMIT ?, ?"))
 def test_an_offset_beside_a_limit_that_is_written_out(plain, offset):
     plain.execute(*TABLES, database="test")

@@ -65,7 +65,8 @@ class FormReader {
   bool takes_subqueries_ = true;
   bool takes_derived_ = true;
   bool in_derived_ = false;
-  bool takes_session_ = true;  // not in HAVING and aggregates
+  bool takes_session_ = true;   // not in HAVING and aggregates
+  bool named_by_text_ = false;  // a column of the answer that the literals in it name
 };
 
 std::optional<WhyNot> FormReader::run() {
@@ -124,13 +125,9 @@ std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
   takes_subqueries_ = takes_subqueries;
   takes_session_ = around;
   if (const auto why = read_joins(*select.join_list)) return why;
-  if (select.where != nullptr) {
-    if (const auto why = read(select.where, Place::condition)) return why;
-  }
+  if (const auto why = select.where ? read(select.where, Place::condition) : std::nullopt) return why;
   takes_subqueries_ = takes_session_ = false;
-  if (select.having != nullptr) {
-    if (const auto why = read(select.having, Place::elsewhere)) return why;
-  }
+  if (const auto why = select.having ? read(select.having, Place::elsewhere) : std::nullopt) return why;
   if (const auto why = read_order(select.group_list)) return why;
   takes_session_ = around && listed;
   return read_order(select.order_list);
@@ -263,9 +260,7 @@ std::optional<WhyNot> FormReader::read_joins(List<TABLE_LIST> &joined) {
     if (table->derived != nullptr) {
       if (const auto why = read_derived(*table)) return why;
     }
-    if (table->on_expr != nullptr) {
-      if (const auto why = read(table->on_expr, Place::condition)) return why;
-    }
+    if (const auto why = table->on_expr ? read(table->on_expr, Place::condition) : std::nullopt) return why;
     if (table->nested_join == nullptr) continue;
     if (const auto why = read_joins(table->nested_join->join_list)) return why;
   }
@@ -292,8 +287,12 @@ std::optional<WhyNot> FormReader::read_table(TABLE_LIST &table) {
 
 std::optional<WhyNot> FormReader::read_list(List<Item> &items) {
   List_iterator_fast<Item> all(items);
-  while (Item *item = all++)
+  while (Item *item = all++) {
+    const bool named = named_by_text_ || (parts_.literals && !item->is_explicit_name());
+    const bool around = std::exchange(named_by_text_, named);
     if (const auto why = read(item, Place::listed)) return why;
+    named_by_text_ = around;
+  }
   return std::nullopt;
 }
 
@@ -414,14 +413,14 @@ std::optional<WhyNot> FormReader::read_row(Item &row) {
 
 /// The name and the type of a parameter are other ones than those of a literal, where they show.
 std::optional<WhyNot> FormReader::read_value(const Item *item, Place place) {
-  if (place == Place::calculated) value_of(item)->as = PlacedValue::As::calculated;
+  if (place == Place::calculated && !named_by_text_) value_of(item)->as = PlacedValue::As::calculated;
   else if (parsed_ == ParsedText::own && place != Place::compared) return WhyNot::value;
   return std::nullopt;
 }
 
 /// A column on one side, values on the other.
 void FormReader::note_comparison(const Item_func &function, Place place) {
-  if (place != Place::condition) return;
+  if (place != Place::condition || named_by_text_) return;
   switch (function.functype()) {
     case Item_func::EQ_FUNC:
     case Item_func::IN_FUNC:
