@@ -175,6 +175,19 @@ def test_statements_that_differ_in_values_are_one():
     assert statement.fingerprint("SELECT a - 1 FROM t") != statement.fingerprint("SELECT a FROM t")
 
 
+def test_a_write_with_values_of_the_session_is_the_servers_outside_a_transaction():
+    def served(text, inside):
+        observations = [workload.Observation(text, "shop", in_transaction=one) for one in inside]
+        [shape] = workload.gather(observations, TABLES, "statements").shapes
+        return doors.sql(shape.verdict).serves
+
+    write, read = "UPDATE users SET name = @name WHERE id = 1", "SELECT name FROM users WHERE id = @id"
+    assert served(write, [True, True])
+    assert not served(write, [False]) and not served(write, [True, False])
+    assert served(read, [False])
+    assert served("UPDATE users SET name = ? WHERE id = ?", [False])
+
+
 def observed(text):
     return [(one.text, one.database, one.in_transaction) for one in logs.read(io.StringIO(""), text)]
 

@@ -33,10 +33,14 @@ def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
         verdict = SelectReader(schema, database).verdict(tree)
         verdict.planned = is_planned(tree, schema, database)
         return verdict
-    if isinstance(tree, (exp.Update, exp.Delete)):
-        return change(tree, schema, database)
-    if isinstance(tree, exp.Insert):
-        return insertion(tree, schema, database, replace)
+    if isinstance(tree, (exp.Update, exp.Delete, exp.Insert)):
+        written = (
+            insertion(tree, schema, database, replace)
+            if isinstance(tree, exp.Insert)
+            else change(tree, schema, database)
+        )
+        written.variables = tree.find(exp.Parameter) is not None
+        return written
     verdict = Verdict("other", "several SELECTs" if isinstance(tree, exp.SetOperation) else "not understood")
     verdict.planned = is_planned(tree, schema, database)
     return verdict

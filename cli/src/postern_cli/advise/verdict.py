@@ -48,6 +48,7 @@ class Verdict:
     ordered: bool = False
     order_kept: bool = True  # an index that leads to the rows has the order that is wanted
     changes: bool = False  # UPDATE, DELETE
+    variables: bool = False  # a write with values that the session has in variables of its own
     planned: bool = False  # the SQL door answers it by a plan that was made once
     unserved: str = ""  # why the SQL door leaves it to the server, whatever else is said here
     offset: bool = False

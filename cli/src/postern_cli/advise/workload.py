@@ -86,6 +86,9 @@ def gather(observations: Iterable[Observation], schema: Schema, source: str) -> 
         if observed.seconds is not None:
             shape.seconds += observed.seconds
             workload.timed = True
+    for shape in shapes.values():
+        if shape.verdict.variables and shape.in_transaction < shape.count:
+            shape.verdict.unserved = shape.verdict.unserved or "a value of the session's, outside a transaction"
     workload.shapes = list(shapes.values()) + ([overflow] if overflow.count else [])
     workload.shapes.sort(key=lambda shape: (-shape.seconds, -shape.count, shape.fingerprint))
     return workload
