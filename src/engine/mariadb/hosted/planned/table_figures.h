@@ -4,8 +4,7 @@
 // A plan's, like the table that it has open.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include "engine/sql/table_statistics.h"
 
 struct TABLE;
 
@@ -21,8 +20,7 @@ class TableFigures {
   bool are_alike(TABLE &table) const;
 
  private:
-  uint64_t rows_;
-  std::vector<uint64_t> rows_of_a_key_;
+  sql::TableStatistics figures_;
 };
 
 }  // namespace postern::mariadb
