@@ -193,6 +193,10 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   thd->accessed_rows_and_keys = 0;
   thd->lock = mysql_lock_tables(thd, tables_.data(), static_cast<uint>(tables_.size()), 0);
   if (thd->lock == nullptr) return NotNow::table_busy;
+  if (!is_for(executed)) {
+    unlock(thd);
+    return NotNow::value;
+  }
   if (!renew_ranges(thd)) {
     unlock(thd);
     return thd->is_error() ? NotNow::read_failed : NotNow::value;
@@ -212,7 +216,10 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   spent_ = why && why != NotNow::locking;
   if (!spent_) count(thd);
   executed_ = true;
-  executed = {thd->get_examined_row_count() - examined_before, sink_->sent(), thd->limit_found_rows};
+  executed.examined = thd->get_examined_row_count() - examined_before;
+  executed.sent = sink_->sent();
+  executed.found = thd->limit_found_rows;
+  if (!why) note_examined(executed.examined);
   // Subqueries by an index leave it open.
   if (!subqueries_.empty())
     for (TABLE *const table : tables_) table->file->ha_index_or_rnd_end();

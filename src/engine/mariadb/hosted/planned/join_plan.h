@@ -77,13 +77,40 @@ struct PlanningCounts {
   std::array<ulong, 6> numbers;
 };
 
+/// By which index the server searches a table.
+struct TableAccess {
+  static constexpr int none = -1;     ///< it reads all rows
+  static constexpr int unknown = -2;  ///< or one row, while it plans
+  int index = unknown;
+};
+
+/// As it was planned for certain values.
+struct Accesses {
+  std::vector<TableAccess> tables{};  ///< in the order of the statement; empty: it is not known
+  bool none = false;                  ///< it finds MIN or MAX at an end of the rows of an index, and reads nothing else
+};
+
+/// Those that a table is read by; nullptr: it is not.
+const QUICK_SELECT_I *ranges_of(const JOIN_TAB &tab);
+
 class JoinPlan final : public KeptPlan {
  public:
   /// The comparisons with values that the optimizer may turn into ranges of an index: all, or all but `=`.
   enum class RangesOf : uint8_t { all, all_but_equal };
 
+  /// How the optimizer is restricted to the accesses that are wanted.
+  enum class Hints : uint8_t { none, indexes, indexes_by_force };
+
   JoinPlan(THD *home, RangesOf ranges)
       : home_(home), ranges_of_(ranges), arena_(&memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION) {}
+  /// How the server reads tables for `what` as it is said.
+  static Accesses accesses_as_said(THD *home, THD *session, const ToBePlanned &what);
+  /// Before it is made.
+  void want(Accesses accesses, Hints hints) {
+    wanted_ = std::move(accesses);
+    hints_ = hints;
+  }
+  bool has_what_is_wanted() const;
   ~JoinPlan() override;
 
   /// Once. False: `why`, as with make_plan().
@@ -91,6 +118,10 @@ class JoinPlan final : public KeptPlan {
 
   std::optional<NotNow> execute(THD *thd, std::span<const Value> values, bool prepared, uint64_t rows_max,
                                 const sql::Answer &answer, sql::Packets &packets, Executed &executed) override;
+  bool follows_values() const override {
+    return looks_ && ranged_.empty() && !wanted_.tables.empty() && has_what_is_wanted();
+  }
+  void serve(Bytes row_classes) override { serves_.emplace_back(row_classes); }
   bool spent() const override { return spent_; }
   bool outdated() const override;
   bool is_worth_keeping() override;
@@ -113,6 +144,13 @@ class JoinPlan final : public KeptPlan {
     ValueUse use = ValueUse::shapes;
     Field *field = nullptr;
     Exact exact = Exact::integer;
+  };
+
+  /// An index of which the values have to be equal to leading columns: how many rows are, is not the same for all.
+  struct Choice {
+    TABLE *table = nullptr;
+    uint index = 0;
+    uint parts = 0;
   };
 
   /// A table that is read by ranges of an index, which are made anew for each execution.
@@ -186,6 +224,17 @@ class JoinPlan final : public KeptPlan {
   void empty_derived();
   void free_derived();
 
+  // index_by_values.cc
+  bool is_one_select() const;
+  void note_accesses();
+  void give_hints() const;
+  bool note_choices();
+  std::vector<const Field *> columns_of_values() const;
+  void note_choices_of(TABLE &table, std::span<const Field *const> equal);
+  std::string row_classes() const;
+  bool is_for(Executed &executed);
+  void note_examined(uint64_t examined);
+
   // plan_checks.cc
   static void depend_subqueries(SELECT_LEX &select);
   bool note_dependence(SELECT_LEX &select);
@@ -194,6 +243,7 @@ class JoinPlan final : public KeptPlan {
   const char *refusal() const;
   const char *refusal_of_locks() const;
   static bool is_never_true(const JOIN &join);
+  static bool is_found_by_index(const JOIN &join);
   const char *refusal_of_whole(const JOIN &join) const;
   static const char *refusal_of(const JOIN &join);
   static const char *refusal_of(const Subquery &subquery);
@@ -219,6 +269,15 @@ class JoinPlan final : public KeptPlan {
 
   THD *const home_;
   const RangesOf ranges_of_;
+  bool as_said_ = false;  // it is not to be executed
+  Accesses wanted_;
+  Hints hints_ = Hints::none;
+  std::vector<TableAccess> accesses_;  // of tables_
+  std::vector<Choice> choices_;
+  std::vector<std::string> serves_;  // classes of rows
+  std::vector<std::string> others_;  // for which there may be a better plan
+  bool looks_ = false;               // at the rows before each execution
+  uint64_t most_examined_ = 0;       // where it did not look
   PlanMemory memory_;
   PlanMemory run_memory_;  // what an execution but the first takes, until its end
   Query_arena arena_;

@@ -48,8 +48,9 @@ struct ValuePlace {
 /// A statement to be planned.
 struct ToBePlanned {
   Bytes text;                            ///< with a ? for each value of an execution, and no other
+  Bytes as_said;                         ///< with the values of the first execution; empty: they cannot be written
   std::span<const ValuePlace> places;    ///< one for each
-  std::span<const Value> values;         ///< those of the first execution: its ranges tell which index is good
+  std::span<const Value> values;         ///< those of the first execution: its ranges show which index is good
   const std::vector<FormTable> &tables;  ///< that it reads
   const std::vector<FormView> &views;    ///< their SELECTs are in the text
   uint64_t version = 0;                  ///< version_of_tables()
@@ -58,6 +59,10 @@ struct ToBePlanned {
 
 /// What an execution has met.
 struct Executed {
+  /// How many rows are equal to its values in each index that may be chosen by that: a class for each.
+  /// Before the execution: those that the plan was chosen for, empty if nobody has looked. Afterwards, if it was not
+  /// executed for them: another plan may be better.
+  std::string row_classes;
   uint64_t examined = 0;
   uint64_t sent = 0;
   uint64_t found = 0;  ///< FOUND_ROWS()
@@ -74,6 +79,11 @@ class KeptPlan {
   /// to be used again if it is spent(). `rows_max` rows are examined, not more.
   virtual std::optional<NotNow> execute(THD *thd, std::span<const Value> values, bool prepared, uint64_t rows_max,
                                         const sql::Answer &answer, sql::Packets &packets, Executed &executed) = 0;
+  /// Whether it is the server's own plan for each execution's values, as far as is known: it looks at their
+  /// rows each time, and nothing else about them matters.
+  virtual bool follows_values() const = 0;
+  /// It is as good a plan as others for values of these classes.
+  virtual void serve(Bytes row_classes) = 0;
   /// It was interrupted, and is not to be executed again.
   virtual bool spent() const = 0;
   /// Its tables are not to be used any more, for their definitions are others.

@@ -56,6 +56,11 @@ const char *name_of(join_type type) {
 
 }  // namespace
 
+const QUICK_SELECT_I *ranges_of(const JOIN_TAB &tab) {
+  const SQL_SELECT *const select = tab.filesort != nullptr ? tab.filesort->select : tab.select;
+  return select != nullptr && (tab.type == JT_ALL || tab.type == JT_RANGE) ? select->quick : nullptr;
+}
+
 size_t PlanMemory::bytes() const {
   size_t sum = 0;
   for (const USED_MEM *const first : {root.free, root.used})
@@ -78,12 +83,16 @@ void PlanningCounts::add_to(STATUS_VAR &counts) const {
   counts.feature_subquery += numbers[5];
 }
 
-std::unique_ptr<KeptPlan> make_plan(THD *home, THD *session, const ToBePlanned &what, const char *&why) {
+namespace {
+
+std::unique_ptr<JoinPlan> make_as_wanted(THD *home, THD *session, const ToBePlanned &what, const Accesses &wanted,
+                                         JoinPlan::Hints hints, const char *&why) {
   using RangesOf = JoinPlan::RangesOf;
   // Where `t1.a = 7 AND t1.a = t2.a` is read by a range of t2.a, no condition on t2 alone has the value.
   for (const RangesOf ranges : {RangesOf::all, RangesOf::all_but_equal}) {
     why = nullptr;
     auto plan = std::make_unique<JoinPlan>(home, ranges);
+    plan->want(wanted, hints);
     const bool made = plan->make(session, what, why);
     home->clear_error(true);
     home->get_stmt_da()->opt_clear_warning_info(home->query_id);
@@ -91,6 +100,20 @@ std::unique_ptr<KeptPlan> make_plan(THD *home, THD *session, const ToBePlanned &
     if (why != not_renewable) break;
   }
   return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<KeptPlan> make_plan(THD *home, THD *session, const ToBePlanned &what, const char *&why) {
+  using Hints = JoinPlan::Hints;
+  const Accesses wanted = JoinPlan::accesses_as_said(home, session, what);
+  if (!wanted.tables.empty() && !wanted.none) {
+    for (const Hints hints : {Hints::indexes, Hints::indexes_by_force}) {
+      std::unique_ptr<JoinPlan> plan = make_as_wanted(home, session, what, wanted, hints, why);
+      if (plan != nullptr && plan->has_what_is_wanted()) return plan;
+    }
+  }
+  return make_as_wanted(home, session, what, wanted, Hints::none, why);
 }
 
 bool JoinPlan::make(THD *session, const ToBePlanned &what, const char *&why) {
@@ -108,6 +131,7 @@ bool JoinPlan::make(THD *session, const ToBePlanned &what, const char *&why) {
   bool made = false;
   try {
     if (!parse(what) || !put_values(what)) why = "an error where it is planned";
+    else if (as_said_ && !is_one_select()) why = nullptr;
     else made = open(what) && optimize(what, why);
     if (made) note_tables();
   } catch (const std::bad_alloc &) {
@@ -219,7 +243,14 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   thd->server_status &= ~uint{SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED};
   thd->query_plan_flags = QPLAN_INIT;
   if (!prepare() || !note_dependence(select) || !take_first_values(what, why)) return false;
+  if (!note_choices()) {
+    why = "MIN or MAX, which the server finds at an end of an index";
+    return false;
+  }
+  give_hints();
   if ((is_union_ ? unit.optimize() : joins_[0]->optimize() != 0) || thd->is_error()) return false;
+  note_accesses();
+  if (as_said_) return false;
   if (!note_subqueries(select)) {
     why = "a subquery that is not known to be repeatable";
     return false;
@@ -298,9 +329,7 @@ void JoinPlan::note_tables_of(JOIN *join) {
 }
 
 void JoinPlan::note_table(const JOIN_TAB &tab) {
-  const SQL_SELECT *const select = tab.filesort != nullptr ? tab.filesort->select : tab.select;
-  const bool by_ranges = select != nullptr && (tab.type == JT_ALL || tab.type == JT_RANGE);
-  const QUICK_SELECT_I *const quick = by_ranges ? select->quick : nullptr;
+  const QUICK_SELECT_I *const quick = ranges_of(tab);
   shown_.append(tab.table->alias.ptr(), tab.table->alias.length()).append(1, ':');
   shown_.append(quick != nullptr ? "range" : name_of(tab.type));
   const int key = quick != nullptr      ? static_cast<int>(quick->index)

@@ -107,6 +107,13 @@ bool JoinPlan::is_never_true(const JOIN &join) {
   return std::strcmp(join.zero_result_cause, "Impossible WHERE") == 0;
 }
 
+/// MIN and MAX, whatever LIMIT is.
+bool JoinPlan::is_found_by_index(const JOIN &join) {
+  if (join.zero_result_cause == nullptr) return false;
+  const std::string_view cause = join.zero_result_cause;
+  return cause == "Select tables optimized away" || cause == "No matching min/max row";
+}
+
 /// Rows are locked as the server locks them, whatever the values are: where it reads one row of each table by its whole
 /// primary key. The server does so before it compares anything else, and in an order of its own; so this holds for
 /// executions that find all of them (outcome()).
@@ -139,10 +146,7 @@ const char *JoinPlan::refusal() const {
 
 const char *JoinPlan::refusal_of_whole(const JOIN &join) const {
   if (join.zero_result_cause == nullptr) return refusal_of(join);
-  // MIN and MAX by an index, whatever LIMIT is.
-  const std::string_view cause = join.zero_result_cause;
-  const bool by_index = cause == "Select tables optimized away" || cause == "No matching min/max row";
-  const bool refuses = by_index || (!varies() && !is_never_true(join));
+  const bool refuses = is_found_by_index(join) || (!varies() && !is_never_true(join));
   return refuses ? "a result that the server knows before it reads a row" : nullptr;
 }
 

@@ -3,7 +3,6 @@
 #include "engine/mariadb/hosted/planned/planned_form.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <optional>
 #include <utility>
@@ -16,11 +15,9 @@
 #include "engine/mariadb/hosted/thd/statement_end.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/planned/form_views.h"
-#include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
 #include "engine/sql/given_back.h"
-#include "engine/sql/plain_text.h"
 #include "engine/sql/plan_values.h"
 
 namespace postern::mariadb {
@@ -33,40 +30,6 @@ sql::GivenBack forms_given_back;
 constexpr uint32_t known_max = 32;
 /// So many attempts to plan it come to nothing without a reason.
 constexpr uint32_t unplanned_max = 32;
-
-/// Whether such a column may hold it exactly.
-bool is_of_its_kind(const Value &value, ValueUse use) {
-  const bool is_bytes = value.kind() == Value::Kind::bytes;
-  const bool is_text = is_bytes && value.spelling() == Value::Spelling::text;
-  Bytes inside;
-  const bool is_written = is_bytes && value.spelling() == Value::Spelling::real;
-  const sql::Written kind = is_written ? sql::written(value.bytes(), inside) : sql::Written::number;
-  int64_t number = 0;
-  switch (use) {
-    case ValueUse::integer:
-      return !value.is_null() && (!is_bytes || is_text || sql::is_integer_as_written(value, number));
-    case ValueUse::decimal: return !value.is_null() && (!is_bytes || sql::is_decimal(value));
-    case ValueUse::text:
-      return is_text || kind == sql::Written::unicode || (is_bytes && value.spelling() == Value::Spelling::binary);
-    case ValueUse::time: return is_text || kind == sql::Written::date || kind == sql::Written::timestamp;
-    case ValueUse::sum: return !value.is_null() && !is_bytes;
-    case ValueUse::shapes:
-    case ValueUse::limit:
-    case ValueUse::offset: break;
-  }
-  return true;
-}
-
-bool is_small(const Value &number) {
-  if (number.kind() == Value::Kind::natural) return number.natural() < static_cast<uint64_t>(sum_operand_end);
-  return number.integer() > -sum_operand_end && number.integer() < sum_operand_end;
-}
-
-sql::LiteralRules literal_rules_of(const THD *thd) {
-  const CHARSET_INFO &client = *thd->variables.character_set_client;
-  return {.any_byte = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0,
-          .backslash_escapes = (thd->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES) == 0};
-}
 
 bool names_view(THD *thd, const FormParts &parts) {
   return std::ranges::any_of(parts.tables, [thd](const FormTable &one) {
@@ -234,91 +197,12 @@ PlanFacts PlannedForm::facts() const {
   return facts;
 }
 
-/// A literal in a sum, but no parameter, may be something else than an integer.
-bool PlannedForm::shapes(size_t at, const Value &value) const {
-  const ValueUse use = places_[at].use;
-  return use == ValueUse::shapes || (use == ValueUse::sum && parts_.literals && value.kind() == Value::Kind::bytes);
-}
-
-/// The values that shape the plan, in a form to be compared. False: one of them cannot be written.
-bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) const {
-  shape.clear();
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!shapes(i, values[i])) {
-      if (!add_class(values, i, shape)) return false;
-      continue;
-    }
-    const Value &value = values[i];
-    shape += static_cast<char>(static_cast<int>(value.kind()) * 8 + static_cast<int>(value.spelling()));
-    switch (value.kind()) {
-      case Value::Kind::null: return false;
-      case Value::Kind::integer: shape += std::to_string(value.integer()); break;
-      case Value::Kind::natural: shape += std::to_string(value.natural()); break;
-      case Value::Kind::bytes:
-        shape.append(std::to_string(value.bytes().size())).append(1, ':').append(value.bytes());
-        break;
-    }
-  }
-  return true;
-}
-
-/// Adds the class of a value that varies to the shape: some classes are planned apart. False: the value has none.
-bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::string &shape) const {
-  const Value &value = values[at];
-  if (places_[at].use == ValueUse::limit) {
-    const std::optional<uint64_t> rows = limit_in(values);
-    if (rows) shape.append(1, 'L').append(std::to_string(sql::limit_class(*rows)));
-    return rows.has_value();
-  }
-  if (!is_of_its_kind(value, places_[at].use)) return false;
-  if (places_[at].use == ValueUse::sum) {
-    if (!parts_.literals && !is_small(value)) return false;
-    shape += value.kind() == Value::Kind::natural ? 'n' : 's';
-  }
-  const bool is_decimal = places_[at].use == ValueUse::decimal;
-  if (is_decimal || places_[at].use == ValueUse::integer)
-    shape += sql::is_beyond(value) ? 'U' : is_decimal && sql::is_decimal(value) ? 'D' : 'i';
-  if (parts_.values[at].as != PlacedValue::As::pattern) return true;
-  // One as it is written begins with a word.
-  if (value.kind() != Value::Kind::bytes || value.bytes().empty() || value.spelling() == Value::Spelling::real)
-    return false;
-  // Only a pattern with a beginning is a range.
-  shape += value.bytes()[0] == '%' || value.bytes()[0] == '_' ? '%' : 'P';
-  return true;
-}
-
-/// Rows up to the last one that is wanted.
-std::optional<uint64_t> PlannedForm::limit_in(std::span<const Value> values) const {
-  uint64_t rows = 0;
-  uint64_t offset = 0;
-  for (size_t i = 0; i < values.size(); ++i)
-    if ((places_[i].use == ValueUse::limit && !sql::is_row_count(values[i], rows)) ||
-        (places_[i].use == ValueUse::offset && !sql::is_row_count(values[i], offset)))
-      return std::nullopt;
-  // Of none the server says that there is none before it looks.
-  if (rows == 0) return std::nullopt;
-  return rows + offset;
-}
-
 const PlannedForm::Known *PlannedForm::find(const AnswerShape &shape, Bytes values, bool rows) const {
   const Known *known = known_.first();
   while (known != nullptr &&
          !(known->version == version() && known->rows == rows && known->shape == shape && known->values == values))
     known = known->next;
   return known;
-}
-
-/// The text with the values that shape the plan; empty: one of them cannot be written.
-std::string PlannedForm::text_with(std::span<const Value> values, const THD *thd) const {
-  std::string text;
-  size_t from = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!shapes(i, values[i])) continue;
-    text.append(parts_.text, from, parts_.values[i].at - from);
-    from = parts_.values[i].at + 1;
-    if (!sql::append_literal(text, values[i], literal_rules_of(thd))) return {};
-  }
-  return text.append(parts_.text, from);
 }
 
 std::optional<NotNow> PlannedForm::may(THD *thd) const {
@@ -346,7 +230,7 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   if (known == nullptr) known = find(answer_shape, shape, false);
   if (known == nullptr) return NotNow::not_learnt;
   if (judge_.leaves_next()) return NotNow::compared;
-  const std::optional<NotNow> why = execute(asked, *tools.plans, known, output);
+  const std::optional<NotNow> why = execute_best(asked, *tools.plans, known, output);
   if (!why && columns != nullptr && !known->shape.without_metadata) {
     *columns = known->columns;
     columns->client = thd->variables.character_set_client;
@@ -354,18 +238,25 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   return why;
 }
 
-KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known) const {
+/// `row_classes`: empty, or those that the values have.
+KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
+                                Bytes row_classes) const {
   const PlanContext context(thd);
-  const PlanKey key{id_, known.values, context};
+  static thread_local std::string shape;
+  shape = known.values;
+  if (!row_classes.empty()) shape.append(1, '~').append(row_classes);
+  const PlanKey key{id_, shape, context};
   if (KeptPlan *const plan = plans.find(key, known.version); plan != nullptr) return plan;
-  const std::string text = text_with(statement.values, thd);
+  const std::string text = text_with(statement.values, thd, false);
   if (text.empty()) return nullptr;
+  const std::string as_said = text_with(statement.values, thd, true);
   std::vector<ValuePlace> varying;
   for (size_t i = 0; i < places_.size(); ++i)
     if (!shapes(i, statement.values[i])) varying.push_back(places_[i]);
   const char *why = nullptr;
   KeptPlan *const plan = plans.make(key, thd,
                                     {.text = text,
+                                     .as_said = as_said,
                                      .places = varying,
                                      .values = values_of(statement),
                                      .tables = parts_.tables,
@@ -392,24 +283,33 @@ void PlannedForm::give_back(const char *why) const {
   given_back_.store(why, std::memory_order_relaxed);
 }
 
-/// Those that vary. Good until the next call on this thread.
-std::span<const Value> PlannedForm::values_of(const Statement &statement) const {
-  static thread_local std::vector<Value> values;
-  values.clear();
-  for (size_t i = 0; i < statement.values.size(); ++i)
-    if (!shapes(i, statement.values[i])) values.push_back(statement.values[i]);
-  return values;
+/// By the plan of the form, or one for such values.
+std::optional<NotNow> PlannedForm::execute_best(const Asked &asked, KeptPlans &plans, const Known *&known,
+                                                Output &output) const {
+  const Statement &statement = asked.statement;
+  if (judge_.is_heavy(sql::hash_of_values(statement.values))) return NotNow::too_much;
+  KeptPlan *plan = plan_for(asked.thd, plans, statement, *known, {});
+  if (plan == nullptr) return NotNow::table_busy;
+  Executed executed;
+  std::optional<NotNow> why = execute(asked, plans, *plan, executed, known, output);
+  if (!why || executed.row_classes.empty()) return why;
+  KeptPlan *other = plan_for(asked.thd, plans, statement, *known, executed.row_classes);
+  if (other == nullptr) return NotNow::table_busy;
+  // Others may have left for it.
+  plan = plan_for(asked.thd, plans, statement, *known, {});
+  if (plan != nullptr && plan != other && plan->shown() == other->shown()) {
+    plan->serve(executed.row_classes);
+    plans.drop(other);
+    other = plan;
+  }
+  return execute(asked, plans, *other, executed, known, output);
 }
 
 /// `known` becomes the one by which it was answered.
-std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans, const Known *&known,
-                                           Output &output) const {
+std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans, KeptPlan &plan, Executed &executed,
+                                           const Known *&known, Output &output) const {
   THD *const thd = asked.thd;
   const Statement &statement = asked.statement;
-  const uint64_t values_hash = sql::hash_of_values(statement.values);
-  if (judge_.is_heavy(values_hash)) return NotNow::too_much;
-  KeptPlan *const plan = plan_for(thd, plans, statement, *known);
-  if (plan == nullptr) return NotNow::table_busy;
   const std::span<const Value> values = values_of(statement);
   bool drops = false;
   const Output::Mark start = output.mark();
@@ -417,15 +317,14 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   std::optional<NoRowWaits> no_waits;
   if (parts_.lock != FormLock::none) no_waits.emplace(thd);
   std::optional<sql::Packets> packets(std::in_place, output);
-  Executed executed;
   const uint64_t read_before = thd->status_var.rows_read;
   std::optional<NotNow> why = NotNow::privilege;
   try {
     if (may_read_tables(thd, parts_)) {
-      why = plan->execute(thd, values, asked.prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
+      why = plan.execute(thd, values, asked.prepared, limits::find_rows_fast_max, known->answer, *packets, executed);
     }
-    if (why == NotNow::too_much) judge_.note_heavy(values_hash);
-    drops = is_bad(why, thd->status_var.rows_read - read_before);
+    if (why == NotNow::too_much) judge_.note_heavy(sql::hash_of_values(statement.values));
+    drops = is_bad(plan, why, thd->status_var.rows_read - read_before);
     if (!why && known->rows != (executed.sent != 0)) {
       known = find(known->shape, known->values, executed.sent != 0);
       if (known == nullptr || known->rows) why = NotNow::not_learnt;
@@ -440,10 +339,10 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
     const bool lost = parts_.lock != FormLock::none && thd->transaction_rollback_request;
     if (lost) send_lost(thd, own, statement.packet.size(), output);
     else own.undo();
-    if (drops || plan->spent()) plans.drop(plan);
+    if (drops || plan.spent()) plans.drop(&plan);
     return lost ? std::nullopt : why;
   }
-  if (drops) plans.drop(plan);
+  if (drops) plans.drop(&plan);
   thd->update_server_status();
   known->answer.put_end(*packets, static_cast<uint16_t>(thd->server_status));
   if (known->answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
@@ -461,7 +360,8 @@ void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, s
 }
 
 /// Values may be such that a plan for all of them is a bad one for these. True: the plan is to be dropped.
-bool PlannedForm::is_bad(std::optional<NotNow> why, uint64_t rows_read) const {
+bool PlannedForm::is_bad(const KeptPlan &plan, std::optional<NotNow> why, uint64_t rows_read) const {
+  if (!why && plan.follows_values()) return false;
   if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed ||
       why == NotNow::row_locked)
     return false;

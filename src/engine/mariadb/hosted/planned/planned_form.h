@@ -75,13 +75,16 @@ class PlannedForm final : public StatementPlan {
   bool add_class(std::span<const Value> values, size_t at, std::string &shape) const;
   std::optional<uint64_t> limit_in(std::span<const Value> values) const;
   const Known *find(const AnswerShape &shape, Bytes values, bool rows) const;
-  std::string text_with(std::span<const Value> values, const THD *thd) const;
+  std::string text_with(std::span<const Value> values, const THD *thd, bool all) const;
   std::span<const Value> values_of(const Statement &statement) const;
-  KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known) const;
-  std::optional<NotNow> execute(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
+  KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
+                     Bytes row_classes) const;
+  std::optional<NotNow> execute_best(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
+  std::optional<NotNow> execute(const Asked &asked, KeptPlans &plans, KeptPlan &plan, Executed &executed,
+                                const Known *&known, Output &output) const;
   static void put_other_head(THD *thd, const Known &known, Output &output, size_t start,
                              std::optional<sql::Packets> &packets);
-  bool is_bad(std::optional<NotNow> why, uint64_t rows_read) const;
+  bool is_bad(const KeptPlan &plan, std::optional<NotNow> why, uint64_t rows_read) const;
   /// The server answers it from now on, for a long while; `why` in words, a literal.
   void give_back(const char *why) const;
 

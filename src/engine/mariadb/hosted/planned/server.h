@@ -3,6 +3,7 @@
 
 #include "engine/mariadb/basics/server.h"
 
+#include <key.h>
 #include <sql_derived.h>
 #include <sql_select.h>
 #include <sql_view.h>

@@ -1,0 +1,204 @@
+// index_by_values.cc: the index that the server would take for the values of a plan's first execution, and whether
+// other values are such that it would take another.
+//
+// The server counts the rows of `column = 'literal'` in the index; of outer references, such as the values of a plan,
+// it knows the average. So the statement is planned as it is said first, and the plan may use the indexes that were
+// found so. Where that says nothing of other values their rows are counted before each execution, in classes: what is
+// made for one class serves it, and others where the plan comes out the same.
+#include "engine/mariadb/hosted/planned/server.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "engine/mariadb/hosted/planned/join_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// Counting costs two searches of the index.
+constexpr size_t choices_max = 3;
+/// With more classes it is not looked at them any more: planning costs more than a worse plan, which is given back.
+constexpr size_t classes_max = 24;
+/// So many rows examined are no surprise.
+constexpr uint64_t rows_few = 64;
+constexpr uint64_t times_more = 4;
+
+/// 0: up to 16 rows; each further class has four times the rows.
+char class_of(uint64_t rows) {
+  constexpr int bits_of_first = 4;
+  const int above = std::bit_width((std::max<uint64_t>(rows, 1) - 1) >> bits_of_first);
+  return static_cast<char>('a' + (above + 1) / 2);
+}
+
+int index_of(const JOIN_TAB &tab) {
+  if (const QUICK_SELECT_I *const quick = ranges_of(tab); quick != nullptr) return static_cast<int>(quick->index);
+  return tab.type == JT_NEXT || tab.type == JT_ALL || tab.ref.key < 0 ? TableAccess::none : tab.ref.key;
+}
+
+}  // namespace
+
+Accesses JoinPlan::accesses_as_said(THD *home, THD *session, const ToBePlanned &what) {
+  const bool compares = std::ranges::any_of(what.places, [](const ValuePlace &place) {
+    return place.use != ValueUse::limit && place.use != ValueUse::offset && place.use != ValueUse::sum;
+  });
+  if (what.as_said.empty() || !compares || what.lock != FormLock::none) return {};
+  ToBePlanned said = what;
+  said.text = what.as_said;
+  said.places = {};
+  said.values = {};
+  JoinPlan plan(home, RangesOf::all);
+  plan.as_said_ = true;
+  const char *why = nullptr;
+  plan.make(session, said, why);
+  home->clear_error(true);
+  home->get_stmt_da()->opt_clear_warning_info(home->query_id);
+  const bool none = !plan.accesses_.empty() && is_found_by_index(*plan.joins_[0]);
+  return {.tables = std::move(plan.accesses_), .none = none};
+}
+
+bool JoinPlan::has_what_is_wanted() const {
+  return std::ranges::equal(wanted_.tables, accesses_, [](const TableAccess &wanted, const TableAccess &found) {
+    return wanted.index == TableAccess::unknown || found.index == TableAccess::unknown || wanted.index == found.index;
+  });
+}
+
+/// Derived tables and subqueries may be executed while a statement is planned.
+bool JoinPlan::is_one_select() const {
+  return lex_.all_selects_list != nullptr && lex_.all_selects_list->next_select_in_list() == nullptr;
+}
+
+/// Once it is planned.
+void JoinPlan::note_accesses() {
+  accesses_.assign(tables_.size(), {});
+  for (JOIN *const join : joins_) {
+    if (join->zero_result_cause != nullptr || join->join_tab == nullptr) continue;
+    for (const JOIN_TAB *tab = first_linear_tab(join, WITHOUT_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+         tab = next_linear_tab(join, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
+      const auto at = std::ranges::find(tables_, tab->table);
+      if (at != tables_.end()) accesses_[static_cast<size_t>(at - tables_.begin())].index = index_of(*tab);
+    }
+  }
+  for (const Choice &one : choices_) {
+    const auto at = static_cast<size_t>(std::ranges::find(tables_, one.table) - tables_.begin());
+    if (accesses_[at].index == TableAccess::unknown) continue;
+    const auto is_same_table = [&](const Choice &other) { return other.table == one.table; };
+    const auto is_taken = [&](const Choice &other) {
+      return other.table == one.table && static_cast<int>(other.index) == accesses_[at].index;
+    };
+    if (std::ranges::count_if(choices_, is_same_table) > 1 || std::ranges::none_of(choices_, is_taken)) looks_ = true;
+  }
+}
+
+/// Before it is planned. Indexes by which rows may be ordered are others' matter.
+void JoinPlan::give_hints() const {
+  if (hints_ == Hints::none || wanted_.tables.size() != tables_.size()) return;
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    TABLE &table = *tables_[i];
+    const int index = wanted_.tables[i].index;
+    if (index == TableAccess::unknown) continue;
+    key_map only;
+    only.clear_all();
+    if (index != TableAccess::none) only.set_bit(static_cast<uint>(index));
+    table.keys_in_use_for_query.intersect(only);
+    if (hints_ == Hints::indexes_by_force && index != TableAccess::none) table.force_index = true;
+  }
+}
+
+/// When it has the values of its first execution, and the server's choice is not restricted yet. False: it would read
+/// many rows where the server finds one.
+bool JoinPlan::note_choices() {
+  if (as_said_ || is_union_ || values_.empty() || !is_one_select() || lock_ != FormLock::none) return true;
+  const std::vector<const Field *> equal = columns_of_values();
+  for (TABLE *const table : tables_) note_choices_of(*table, equal);
+  if (choices_.size() > choices_max) choices_.resize(choices_max);
+  serves_.push_back(row_classes());
+  if (!wanted_.none) return true;
+  looks_ = true;
+  return !choices_.empty() && std::ranges::none_of(serves_[0], [](char one) { return one > class_of(rows_few); });
+}
+
+/// Those that have to be equal to a value. Not if they are compared with another, too: the field has one at a time.
+std::vector<const Field *> JoinPlan::columns_of_values() const {
+  std::vector<const Field *> columns;
+  const auto note = [&](const Item *item) {
+    const auto *const function = static_cast<const Item_func *>(item);
+    if (std::ranges::find(comparisons_, function) == comparisons_.end() || function->functype() != Item_func::EQ_FUNC)
+      return;
+    for (uint i = 0; i < function->argument_count(); ++i) {
+      const Item *const column = function->arguments()[i]->real_item();
+      if (column->type() != Item::FIELD_ITEM) continue;
+      const Field *const field = static_cast<const Item_field *>(column)->field;
+      if (std::ranges::count(values_, field, &Compared::field) == 1) columns.push_back(field);
+    }
+  };
+  Item *const all = joins_[0]->conds;
+  if (all == nullptr) return columns;
+  if (all->type() == Item::FUNC_ITEM) {
+    note(all);
+  } else if (all->type() == Item::COND_ITEM && static_cast<Item_cond *>(all)->functype() == Item_func::COND_AND_FUNC) {
+    List_iterator_fast<Item> each(*static_cast<Item_cond *>(all)->argument_list());
+    while (const Item *const one = each++)
+      if (one->type() == Item::FUNC_ITEM) note(one);
+  }
+  return columns;
+}
+
+void JoinPlan::note_choices_of(TABLE &table, std::span<const Field *const> equal) {
+  const size_t before = choices_.size();
+  for (uint index = 0; index < table.s->keys; ++index) {
+    const KEY &key = table.key_info[index];
+    if (!table.keys_in_use_for_query.is_set(index) || (key.flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) continue;
+    const auto is_given = [&](const KEY_PART_INFO &part) {
+      return (part.key_part_flag & HA_PART_KEY_SEG) == 0 &&
+             std::ranges::find(equal, table.field[part.fieldnr - 1]) != equal.end();
+    };
+    uint parts = 0;
+    while (parts < key.user_defined_key_parts && is_given(key.key_part[parts])) ++parts;
+    if (parts == key.user_defined_key_parts && (key.flags & HA_NOSAME) != 0) return choices_.resize(before);
+    if (parts != 0) choices_.push_back({.table = &table, .index = index, .parts = parts});
+  }
+}
+
+/// Of the values that the columns have: right after they were taken, with the tables locked.
+std::string JoinPlan::row_classes() const {
+  std::string classes;
+  std::array<uchar, MAX_KEY_LENGTH + MAX_FIELD_WIDTH> bytes{};  // as the server has for one
+  for (const Choice &one : choices_) {
+    KEY &key = one.table->key_info[one.index];
+    uint length = 0;
+    for (uint i = 0; i < one.parts; ++i) length += key.key_part[i].store_length;
+    key_copy(bytes.data(), one.table->record[0], &key, length);
+    const key_part_map parts = make_prev_keypart_map(one.parts);
+    const key_range from{bytes.data(), length, parts, HA_READ_KEY_EXACT};
+    const key_range to{bytes.data(), length, parts, HA_READ_AFTER_KEY};
+    page_range pages = unused_page_range;
+    classes += class_of(one.table->file->records_in_range(one.index, &from, &to, &pages));
+  }
+  return classes;
+}
+
+/// False: another plan may be better, and `executed` says for what.
+bool JoinPlan::is_for(Executed &executed) {
+  if (!looks_ || !executed.row_classes.empty()) return true;
+  std::string classes = row_classes();
+  if (std::ranges::find(serves_, classes) != serves_.end()) return true;
+  if (std::ranges::find(others_, classes) == others_.end()) {
+    if (others_.size() == classes_max) {
+      looks_ = false;
+      return true;
+    }
+    others_.push_back(classes);
+  }
+  executed.row_classes = std::move(classes);
+  return false;
+}
+
+/// Values may have many more rows than those before.
+void JoinPlan::note_examined(uint64_t examined) {
+  if (choices_.empty() || looks_) return;
+  if (most_examined_ == 0) most_examined_ = std::max(examined, rows_few);
+  else if (others_.empty() && examined > times_more * most_examined_) looks_ = true;
+}
+
+}  // namespace postern::mariadb
