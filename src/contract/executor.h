@@ -60,7 +60,8 @@ class Watcher {
  public:
   virtual ~Watcher() = default;
 
-  /// `op` of a run without writes is done, and whatever becomes of the run, its reply may leave.
+  /// `op` of a run without writes is done, and whatever becomes of the run, its reply may leave; but see
+  /// Op::unflushed.
   virtual void op_done(const Op &op) = 0;
 };
 
@@ -78,6 +79,9 @@ struct Run {
   /// Called for each op that is done before the next begins; for the ops of a unit when the unit is done; never in a
   /// run that writes.
   Watcher *watcher = nullptr;
+  /// Whether commits of sessions may be left Op::unflushed: the caller has Engine::flush() called before it answers
+  /// them.
+  bool answers_may_wait = false;
 };
 
 class Executor {
@@ -237,6 +241,9 @@ class Engine {
   /// Whether a commit may have to wait for what may never come: a disk, a replica, another node. A thread that has
   /// clients to serve makes none then. Any thread; asked for each turn that writes.
   virtual bool commits_may_wait() const { return true; }
+  /// Waits until every commit that was made before is on disk, Op::unflushed. False: nobody knows whether it is. On a
+  /// thread that has an executor.
+  virtual bool flush() { return true; }
 
   /// Whether ThreadIdentity::listener and Statement::listener hear of threads that wait in the server, for a lock or a
   /// disk.

@@ -163,7 +163,10 @@ struct Op {
   Progress progress = Progress::done;  ///< set by Executor::run
   bool internal : 1 = false;           ///< the door's own, asked for by no client: that it fails is not counted
   bool tentative : 1 = false;          ///< that it fails is not counted: it is done in another way then
-  uint32_t connection = 0;             ///< ops with the same number belong to one connection, in order
+  /// Set by Executor::run, and by nobody taken back: a commit that it has made is in memory alone. Until the next
+  /// Engine::flush() has ended neither its reply nor a later one of its connection may leave.
+  bool unflushed : 1 = false;
+  uint32_t connection = 0;  ///< ops with the same number belong to one connection, in order
   /// The account that asks. Null where the protocol lets in everybody. Without an account in it the op fails as
   /// unauthorized, an answer too; without a privilege, as privilege_denied.
   Identity *identity = nullptr;

@@ -16,39 +16,45 @@ void TurnRuns::run(Executor &executor, int64_t now_ms) {
   executor_ = &executor;
   now_ms_ = now_ms;
   const std::span<Turn::Slice> all = turn_->slices();
-  const size_t readers = context_.writes ? turn_->put_readers_first() : 0;
-  if (readers == all.size() || !context_.writes) {
-    write_runs_.note_other_run();
-    run_readers(all);
-    return;
-  }
-  if (readers != 0) {
-    run_readers(all.first(readers));
-    for (Connection *const connection : context_.connections.in_turn()) context_.connections.send(*connection);
-  }
+  const size_t readers = context_.writes ? turn_->put_readers_first() : all.size();
   const std::span<Turn::Slice> writers = all.subspan(readers);
-  if (!write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms)) run_writers(writers);
-  else if (!give_away(readers)) keep_writers(writers);
+  if (writers.empty()) write_runs_.note_other_run();
+  const size_t settled = readers != 0 ? run_readers(all.first(readers)) : 0;
+  const std::span<Turn::Slice> unflushed = all.subspan(settled, readers - settled);
+  if (writers.empty() && unflushed.empty()) return;
+  if (settled != 0 && !writers.empty())
+    for (Connection *const connection : context_.connections.in_turn()) context_.connections.send(*connection);
+  if (unflushed.empty() && !write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms))
+    return run_writers(writers);
+  if (give_away(settled, unflushed.size())) return;
+  // Nobody else flushes, and they must not be answered before that.
+  for (const Turn::Slice &slice : unflushed) slice.connection->die();
+  if (!writers.empty()) keep_writers(writers);
 }
 
 /// Times are noted for the forms of the statements.
-void TurnRuns::run_timed(std::span<Turn::Slice> slices) {
+void TurnRuns::run_timed(std::span<Turn::Slice> slices, bool answers_may_wait) {
   if (times_.is_on()) times_.expect(turn_->ops_of_all(slices));
-  turn_->run(*executor_, slices, this, context_.counters);
+  turn_->run(*executor_, slices, this, context_.counters, answers_may_wait);
   if (times_.is_on()) times_.note(turn_->ops_of_all(slices));
 }
 
-inline void TurnRuns::run_readers(std::span<Turn::Slice> readers) {
-  run_timed(readers);
+/// Returns the number of those that are settled. The others, behind them, wait for a flush, which is for a worker with
+/// other clients: of a lone one a thread makes the commit that has nothing else to do.
+inline size_t TurnRuns::run_readers(std::span<Turn::Slice> readers) {
+  const bool answers_may_wait = context_.write_lane != nullptr && context_.connections.count() > 1;
+  run_timed(readers, answers_may_wait);
   if (context_.writes) write_runs_.note_readers(*turn_, readers, now_ms_);
-  settle(readers);
+  const size_t settled = answers_may_wait ? turn_->put_unflushed_last(readers) : readers.size();
+  settle(readers.first(settled));
+  return settled;
 }
 
 /// The write lane does the rest of the turn, and a new turn takes its place here. False: there is no memory for it.
-bool TurnRuns::give_away(size_t readers) {
-  std::unique_ptr<WriteJob> job = turns_away_.send(turn_, context_.home, readers);
+bool TurnRuns::give_away(size_t readers, size_t unflushed) {
+  std::unique_ptr<WriteJob> job = turns_away_.send(turn_, context_.home, readers, unflushed);
   if (job == nullptr) return false;
-  for (const Turn::Slice &slice : job->writers()) {
+  for (const Turn::Slice &slice : job->clients()) {
     context_.connections.lend(*slice.connection);
     slice.connection->listed.note_doing(Doing::running);
   }
@@ -72,6 +78,8 @@ void TurnRuns::run_writers(std::span<Turn::Slice> writers) {
 
 void TurnRuns::op_done(const Op &op) {
   Turn::Slice &slice = turn_->slice_running(op);
+  slice.unflushed = slice.unflushed || op.unflushed;
+  if (slice.unflushed) return;
   const size_t bytes = slice.connection->output.pending_bytes();
   if (&op != turn_->last_of(slice)) {
     if (bytes >= limits::reply_bytes_sent_ahead_min) send_ahead(slice, op);
@@ -137,12 +145,12 @@ void TurnRuns::refuse_rest(Connection &connection, std::span<Op> left) {
 
 void TurnRuns::take_home(std::unique_ptr<WriteJob> job) {
   turns_away_.come_home(*job);
-  for (const Turn::Slice &slice : job->writers()) {
+  for (const Turn::Slice &slice : job->clients()) {
     context_.connections.take_into_turn(*slice.connection);
     if (job->refused) slice.connection->die();
   }
   turn_.swap(job);
-  for (const Turn::Slice &slice : turn_->writers()) {
+  for (const Turn::Slice &slice : turn_->clients()) {
     Connection &connection = *slice.connection;
     if (!connection.is_dead()) context_.guard.on_behalf_of(connection, [&] { settle_at_home(slice); });
   }

@@ -1,5 +1,6 @@
 // turn_runs.h: TurnRuns, what becomes of the requests of a worker's turns: they are run, first those of clients that
-// only read, the writers' here or in the write lane, and settled, so that their replies may leave.
+// only read, the writers' here or in the write lane, and settled, so that their replies may leave. Those of clients
+// that have committed, but for the flush, leave after one that the write lane makes for all of them.
 //
 // Replies leave more than once where that lets answers leave earlier: first those of the connections that only read;
 // and within a run that only reads those of each connection after its last op, and long ones. A worker has one. Whoever
@@ -72,9 +73,9 @@ class TurnRuns final : private Watcher {
   TurnTimes &times() { return times_; }
 
  private:
-  void run_timed(std::span<Turn::Slice> slices);
-  void run_readers(std::span<Turn::Slice> readers);
-  bool give_away(size_t readers);
+  void run_timed(std::span<Turn::Slice> slices, bool answers_may_wait = false);
+  size_t run_readers(std::span<Turn::Slice> readers);
+  bool give_away(size_t readers, size_t unflushed);
   void keep_writers(std::span<Turn::Slice> writers);
   void run_writers(std::span<Turn::Slice> writers);
   void op_done(const Op &op) override;

@@ -17,9 +17,9 @@ class TurnsAway {
  public:
   bool any() const { return away_ != 0; }
 
-  /// Puts a fresh turn in the place of `turn`, and returns that as a job, with which its writers leave. nullptr: there
-  /// is no memory for it, and nothing has happened.
-  std::unique_ptr<WriteJob> send(std::unique_ptr<WriteJob> &turn, Home &home, size_t readers) {
+  /// Puts a fresh turn in the place of `turn`, and returns that as a job, with which its clients leave but
+  /// for the readers. nullptr: there is no memory for it, and nothing has happened.
+  std::unique_ptr<WriteJob> send(std::unique_ptr<WriteJob> &turn, Home &home, size_t readers, size_t unflushed) {
     std::unique_ptr<WriteJob> next = spare_.next();
     if (next == nullptr) next.reset(new (std::nothrow) WriteJob());
     else --spare_count_;
@@ -27,6 +27,7 @@ class TurnsAway {
     std::unique_ptr<WriteJob> job = std::exchange(turn, std::move(next));
     job->home = &home;
     job->readers = readers;
+    job->unflushed = unflushed;
     job->away = true;
     ++away_;
     return job;

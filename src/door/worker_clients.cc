@@ -21,7 +21,7 @@ void Worker::return_connection(std::unique_ptr<Connection> connection) noexcept 
 }
 
 void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
-  const auto count = static_cast<uint32_t>(job->writers().size());
+  const auto count = static_cast<uint32_t>(job->clients().size());
   if (!inbox_.put(job)) connections_.discount(count);
   wake_.wake();
 }
@@ -61,7 +61,7 @@ void Worker::end_loop() {
   while (refused.next() != nullptr) connections_.discount(1);
   WriteJobs writes = inbox_.take_writes();
   while (const std::unique_ptr<WriteJob> job = writes.next())
-    connections_.discount(static_cast<uint32_t>(job->writers().size()));
+    connections_.discount(static_cast<uint32_t>(job->clients().size()));
   executor_.reset();
   pool::drain();
   const bool by_server = !stop_.load(std::memory_order_acquire);

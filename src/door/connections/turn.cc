@@ -106,6 +106,15 @@ size_t Turn::put_readers_first() {
   return readers;
 }
 
+size_t Turn::put_unflushed_last(std::span<Slice> slices) {
+  const auto behind = std::partition(slices.begin(), slices.end(), [this](Slice &slice) {
+    const std::span<Op> ops = ops_of(slice);
+    slice.unflushed = std::any_of(ops.begin(), ops.end(), [](const Op &op) { return op.unflushed; });
+    return !slice.unflushed;
+  });
+  return static_cast<size_t>(behind - slices.begin());
+}
+
 bool Turn::writes_anything(const Slice &slice) {
   for (const Op &op : ops_of(slice))
     if (awaits_commit(op)) return true;
@@ -115,11 +124,13 @@ bool Turn::writes_anything(const Slice &slice) {
 /// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
 /// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and an
 /// uninterrupted run finds its data in the processor's cache, unless long replies have displaced it.
-void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters) {
+void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters,
+               bool answers_may_wait) {
   const std::span<Op> ops = ops_of_all(slices);
   running_ = slices.data();
   sends_early_ = slices.size() <= limits::connections_sent_early_max || ops.size() <= limits::ops_sent_early_max;
-  const Settlement settlement = executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher});
+  const Settlement settlement =
+      executor.run({.ops = ops, .units = units_of(ops), .watcher = watcher, .answers_may_wait = answers_may_wait});
   if (settlement.lasted()) return;
   if (settlement.repeatable) return run_again(executor, slices, counters);
   for (const Slice &slice : slices)

@@ -30,6 +30,7 @@ class Turn {
     Arena::Mark arena_from{};  // where its memory begins
     Arena::Mark arena_to{};
     bool sent = false;            // answered, and sent, while the rest of the run went on
+    bool unflushed = false;       // an op of it is: nothing more of it may be sent
     size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
   };
 
@@ -97,11 +98,15 @@ class Turn {
   /// Puts the connections that only read before those that write and wait for the disk, and returns their number.
   /// Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
   size_t put_readers_first();
+  /// Puts those of the slices, which were run, that wait for a flush behind the others, and returns the number of
+  /// these.
+  size_t put_unflushed_last(std::span<Slice> slices);
 
   /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if there is one, hears of every
-  /// op. Requests of a run that may not be repeated fail with the reason, and are counted. Throws std::bad_alloc before
-  /// anything is run.
-  void run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters);
+  /// op. `answers_may_wait`: as Run's. Requests of a run that may not be repeated fail with the reason, and are
+  /// counted. Throws std::bad_alloc before anything is run.
+  void run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters,
+           bool answers_may_wait = false);
 
   // While that goes on.
 

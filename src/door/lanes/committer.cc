@@ -115,6 +115,7 @@ void Committer::run() {
   Sleep sleep;
   sleep.begin();
   run_all(taken.jobs);
+  flush(taken.jobs);
   const int64_t slept_us = sleep.end();
   lane_.note_run(slept_us);
   commit_delay_.note_run(taken.writers, slept_us);
@@ -131,7 +132,7 @@ void Committer::run_all(const WriteJobs &jobs) {
   const bool several = jobs.first()->behind != nullptr;
   try {
     if (several && join_jobs(jobs)) {
-      joint_.run(*executor_, joint_.slices(), nullptr, counters_);
+      if (!joint_.empty()) joint_.run(*executor_, joint_.slices(), nullptr, counters_);
       auto slice = joint_.slices().begin();
       for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind)
         for (const Turn::Slice &its : job->writers()) job->take_progress(its, joint_.ops_of(*slice++));
@@ -142,11 +143,23 @@ void Committer::run_all(const WriteJobs &jobs) {
     joint_.clear();  // nothing has been run
   }
   for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind) {
+    if (job->writers().empty()) continue;
     try {
       job->run(*executor_, job->writers(), nullptr, counters_);
     } catch (const std::bad_alloc &) {
       lose(*job);
     }
+  }
+}
+
+/// Where somebody waits for it. What the run has committed is on disk by now, and with it what was before: then there
+/// is nothing to wait for.
+void Committer::flush(const WriteJobs &jobs) {
+  bool flushed = false;
+  for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind) {
+    if (job->unflushed == 0) continue;
+    if (!flushed && !engine_.flush()) job->refused = true;
+    else flushed = true;
   }
 }
 

@@ -63,6 +63,7 @@ class Committer {
   void run_all(const WriteJobs &jobs);
   bool join_jobs(const WriteJobs &jobs);
   void lose(WriteJob &job);
+  void flush(const WriteJobs &jobs);
   void describe(bool working);
 
   WriteLane &lane_;

@@ -1,4 +1,5 @@
-// write_job.h: WriteJob, a worker's turn whose writers are in the write lane, with their connections.
+// write_job.h: WriteJob, a worker's turn whose writers are in the write lane, with their connections, and those that
+// have committed and wait for the flush.
 //
 // One thread has it at a time, or a queue: its worker, then the lane, then its worker again.
 #pragma once
@@ -25,19 +26,23 @@ struct WriteJob final : Turn {
 
   Home *home = nullptr;
   size_t readers = 0;          ///< number of slices that were answered before it left
+  size_t unflushed = 0;        ///< number of slices after those that are done, but for a flush
   bool away = false;           ///< the connections of all others are the job's own
   bool refused = false;        ///< the lane is closed, and has not run it
   int64_t began_us = 0;        ///< when the turn began
   pool::Charge charge;         ///< its ops live as long as somebody else's commit
   WriteJob *behind = nullptr;  ///< in a WriteJobs
 
-  std::span<Slice> writers() { return slices().subspan(readers); }
+  /// Those that are away.
+  std::span<Slice> clients() { return slices().subspan(readers); }
+  /// Those of them that have yet to be run.
+  std::span<Slice> writers() { return slices().subspan(readers + unflushed); }
 
   /// Ends the connections that are away.
   void close() {
     if (!away) return;
     away = false;
-    for (const Slice &slice : writers()) delete slice.connection;
+    for (const Slice &slice : clients()) delete slice.connection;
     clear();
   }
 };

@@ -63,7 +63,7 @@ bool WriteLane::submit(std::unique_ptr<WriteJob> &job) {
   {
     const std::lock_guard guard(mutex_);
     if (closed_) return false;
-    writers_waiting_ += job->writers().size();
+    writers_waiting_ += job->clients().size();
     waiting_.add(std::move(job));
     if (first_ == nullptr && resting_ != nullptr && (runs_ == 0 || overlaps())) {
       first_ = std::exchange(resting_, resting_->rests_behind);

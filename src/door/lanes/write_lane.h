@@ -6,6 +6,9 @@
 // disk another uses the processor. A connection's requests stay in order, for it is away until its writes are settled,
 // which its worker does when the job is home.
 //
+// Clients that have committed what their transactions wrote, but for the flush, come in the same way, and a run's flush
+// is theirs.
+//
 // A commit that has been quick may stall the next time, for a replica, a full disk or a frozen node: where it may
 // (Engine::commits_may_wait()) no worker commits. Elsewhere one that commits by itself spares two wakes: there writers
 // are given away only where others read and runs have been seen to sleep, as for rows.
@@ -73,7 +76,7 @@ class WriteLane {
   void give_up(Committer &missing);
   /// Whether it is the one to take what comes next. Else it rests, until it is, and is woken then.
   bool comes_first(Committer &one);
-  /// For that one: how many clients' writes wait; whether any do.
+  /// For that one: how many clients wait.
   size_t writers_waiting();
 
   struct Taken {

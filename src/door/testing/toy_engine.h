@@ -51,6 +51,9 @@ class ToyEngine final : public Engine {
   std::atomic<int> commits{0};            ///< runs with writes that may end
   std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
   std::atomic<int> written{0};            ///< requests to write with a committed run
+  std::atomic<int> flushing{0};           ///< flushes that wait for the next
+  std::atomic<int> flushes{0};            ///< flushes that may end
+  std::atomic<bool> flush_fails{false};   ///< when they end
   std::atomic<bool> leaves_rows{false};   ///< runs with writes count rows that they had to leave
 
   std::atomic<bool> commits_wait{false};  ///< Engine::commits_may_wait()
@@ -58,6 +61,13 @@ class ToyEngine final : public Engine {
 
   bool up() const override { return ready; }
   bool commits_may_wait() const override { return commits_wait; }
+  bool flush() override {
+    ++flushing;
+    while (!stopping && flushes == 0) std::this_thread::yield();
+    --flushes;
+    --flushing;
+    return !flush_fails;
+  }
   std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) override;
 
   /// What threads have said of themselves for the process list, without repetitions.
@@ -112,6 +122,7 @@ class ToyExecutor final : public Executor {
 
   Settlement run(const Run &run) override {
     lane_ = run.lane;
+    answers_may_wait_ = run.answers_may_wait;
     try {
       return run_all(run);
     } catch (const std::bad_alloc &) {
@@ -247,6 +258,10 @@ class ToyExecutor final : public Executor {
           std::this_thread::yield();
         --engine_.searching;
         return engine_.found ? finish(op, Failure::none) : Progress::paused;
+      case ToyAsk::commit:
+        if (!slow && !answers_may_wait_) return Progress::needs_own_run;
+        op.unflushed = !slow;
+        return finish(op, Failure::none);
       case ToyAsk::hold: wait_for(engine_.holds, engine_.holding_up); return finish(op, Failure::none);
       case ToyAsk::rows: return rows(op, Failure::none);
       case ToyAsk::broken: return rows(op, Failure::engine_error);
@@ -288,6 +303,7 @@ class ToyExecutor final : public Executor {
   const std::atomic<bool> &stop_;
   int row_wait_ms_ = limits::row_wait_slow_ms;
   Lane lane_ = Lane::turn;  // the run's
+  bool answers_may_wait_ = false;
   bool holding_ = false;
 };
 

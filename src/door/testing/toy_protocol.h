@@ -78,7 +78,7 @@ class ToyReply final : public Reply {
 };
 
 /// What ToyEngine is asked; travels as the key of a find.
-enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold };
+enum class ToyAsk : uint64_t { rows, table, lone, broken, search, hold, commit };
 
 /// The sleeping sessions, by name.
 struct ToySleepers {
@@ -269,6 +269,7 @@ class ToySession final : public Session {
     }
     if (word == "table") return ask(batch, ToyAsk::table, "free", 0, 0);
     if (word == "lone") return ask(batch, ToyAsk::lone, "free", 0, 0);
+    if (word == "commit") return ask(batch, ToyAsk::commit, "committed", 0, 0);
     if (word == "hold") return ask(batch, ToyAsk::hold, "held", 0, 0);
     if (word == "search") return ask(batch, ToyAsk::search, "none", 0, 0);
     uint64_t count = 0;

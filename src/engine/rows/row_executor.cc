@@ -27,6 +27,7 @@ constexpr int prepare_attempts_max = 3;
 Settlement RowExecutor::run(const Run &run) {
   if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
   lane_ = run.lane;
+  answers_may_wait_ = run.answers_may_wait;
   if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
   if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
   if (!write_any(run.ops)) return run_reading(run);

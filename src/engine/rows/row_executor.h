@@ -61,6 +61,7 @@ class RowExecutor : public Executor {
   WriteTables &write_tables() { return write_tables_; }
   Counters *counters() const { return counters_; }
   Lane lane() const { return lane_; }
+  bool answers_may_wait() const { return answers_may_wait_; }
 
   /// Makes the thread's session ready for a run, which has begun.
   virtual void prepare_thread() {}
@@ -163,6 +164,7 @@ class RowExecutor : public Executor {
   bool one_view_ = false;                             // for all statements of the running script
   Lane lane_ = Lane::turn;                            // the running batch's
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
+  bool answers_may_wait_ = false;                     // as Run's
   bool not_ready_ = false;                            // the running batch is refused
   bool stopping_ = false;
 };
