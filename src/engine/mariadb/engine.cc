@@ -32,6 +32,7 @@ class MariaEngine final : public Engine {
   bool tells_of_waits() const override { return true; }
   std::unique_ptr<ServerSession> host() override { return std::make_unique<HostedSession>(take_let_in()); }
   bool commits_may_wait() const override { return mariadb::commits_may_wait(); }
+  bool flush() override { return flush_commits(); }
   uint64_t next_number() override { return next_thread_id(); }
   std::vector<OpenIndexNotes> open_indexes() const override { return specs_.all(); }
 

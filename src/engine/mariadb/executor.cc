@@ -67,7 +67,9 @@ void MariaExecutor::execute_statement(Op &op) {
     return;
   }
   plans_.ready();
-  if (!session->run_in_turn(statement, {.plans = &plans_, .shared = &shared_, .op = &op, .counters = counters()})) {
+  const AnswerTools tools{
+      .plans = &plans_, .shared = &shared_, .op = &op, .counters = counters(), .answer_may_wait = answers_may_wait()};
+  if (!session->run_in_turn(statement, tools)) {
     op.progress = Progress::needs_own_run;
     return;
   }

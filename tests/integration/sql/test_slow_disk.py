@@ -1,16 +1,12 @@
 """Readers at the SQL door do not wait for others' commits, however long the disk takes; and the fate of sessions
 that end meanwhile."""
 import contextlib
-import mmap
-import os
 import socket
-import struct
-import subprocess
 
 import pytest
 
 from support import sql_wire
-from support.server import ROOT
+from support.slow_disk import Disk
 from support.sql_wire import QUERY, Wire, rows
 from support.waiting import until
 
@@ -18,37 +14,6 @@ READ = b"SELECT v FROM t WHERE id = 1"
 READS = 100
 LEARNING = 200  # rounds after which a worker has surely seen how long a commit sleeps
 SLOW_US = 2_000
-
-
-class Disk:
-    def __init__(self, directory):
-        self.library = directory / "slow_disk.so"
-        source = ROOT / "tests" / "support" / "slow_disk.c"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", self.library, source], check=True)
-        self.file = directory / "control"
-        self.file.write_bytes(bytes(4096))
-        with open(self.file, "r+b") as file:
-            self.control = mmap.mmap(file.fileno(), 4096)
-
-    def environment(self):
-        return {**os.environ, "POSTERN_PRELOAD": str(self.library), "SLOW_DISK_CONTROL": str(self.file)}
-
-    def slow_down(self, flush_us):
-        struct.pack_into("Q", self.control, 0, flush_us)
-
-    def hold(self, held):
-        struct.pack_into("Q", self.control, 8, held)
-
-    def flushing(self):
-        return struct.unpack_from("Q", self.control, 16)[0]
-
-    @contextlib.contextmanager
-    def held(self):
-        self.hold(1)
-        try:
-            yield
-        finally:
-            self.hold(0)
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,26 @@
 
 #include <atomic>
 
+#include "engine/mariadb/basics/compat.h"
+
 namespace postern::mariadb {
 namespace {
 
 /// The value itself of a variable of InnoDB, which stays where it is. nullptr: there is no InnoDB, or none looked yet.
 std::atomic<const ulong *> flush_at_commit{nullptr};
+
+ulong flushed_when(const ulong *flush) {
+  return *static_cast<const volatile ulong *>(flush);
+}
+
+/// Every storage engine that others wait for in a commit, and the binary log, has two phases.
+bool commits_are_shared(ulong with) {
+  return total_ha_2pc > 1 + with || mysql_bin_log.is_open() || WSREP_ON_;
+}
+
+handlerton *innodb() {
+  return ha_resolve_by_legacy_type(current_thd, DB_TYPE_INNODB);
+}
 
 }  // namespace
 
@@ -25,10 +40,26 @@ void look_for_commit_waits() {
 
 bool commits_may_wait() {
   const ulong *const flush = flush_at_commit.load(std::memory_order_relaxed);
-  // Every storage engine that others wait for in a commit, and the binary log, has two phases.
-  if (flush == nullptr || total_ha_2pc > 1 || mysql_bin_log.is_open() || WSREP_ON_) return true;
-  const ulong when = *static_cast<const volatile ulong *>(flush);
+  if (flush == nullptr || commits_are_shared(0)) return true;
+  const ulong when = flushed_when(flush);
   return when != 0 && when != 2;
+}
+
+/// With 3 a commit in two steps flushes in both. The server's own participants are seen in the transaction.
+bool commits_wait_for_flush_alone() {
+  const ulong *const flush = flush_at_commit.load(std::memory_order_relaxed);
+  return flush != nullptr && !commits_are_shared(compat::own_participants) && flushed_when(flush) == 1;
+}
+
+/// As the binary log has InnoDB commit a group: it flushes the log for all of them.
+void commit_unflushed(THD *thd) {
+  handlerton *const engine = innodb();
+  compat::commit_in_order(*engine, thd);
+}
+
+bool flush_commits() {
+  handlerton *const engine = innodb();
+  return engine->flush_logs != nullptr && !engine->flush_logs(engine);
 }
 
 /// As if another transaction waited for a lock of this one.

@@ -14,6 +14,17 @@ void look_for_commit_waits();
 /// own thread. Any thread.
 bool commits_may_wait();
 
+/// Whether commits, which may wait, wait for nothing but a flush of InnoDB's log, so that they can be made first and be
+/// flushed later. Any thread.
+bool commits_wait_for_flush_alone();
+
+/// Makes a session's transaction, which InnoDB alone takes part in, as good as committed, but for the flush: the
+/// session's COMMIT is to follow at once, and leaves InnoDB's log to flush_commits(). The thread is attached to it.
+void commit_unflushed(THD *thd);
+
+/// Waits until all that InnoDB has committed is on disk. False: nobody knows. On a thread of the server's.
+bool flush_commits();
+
 /// The next commit of `thd` goes to the binary log at once, with those that wait there (binlog_commit_wait_count): it
 /// commits for many clients, which will not write again until they are answered.
 void wait_for_no_company(THD *thd);

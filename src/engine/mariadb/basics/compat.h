@@ -194,6 +194,15 @@ void open_read_view(Handlerton &engine, THD *thd) {
   if constexpr (requires { engine.start_consistent_snapshot(thd); }) engine.start_consistent_snapshot(thd);
   else engine.start_consistent_snapshot(&engine, thd);
 }
+/// How many of total_ha_2pc are no storage engines: later series count what keeps an ALTER under way informed (online
+/// ALTER), and indexes of vectors.
+inline constexpr ulong own_participants = MYSQL_VERSION_ID >= 110800 ? 2 : MYSQL_VERSION_ID >= 110200 ? 1 : 0;
+/// The first part of a transaction's commit, which does not wait.
+template <class Handlerton>
+void commit_in_order(Handlerton &engine, THD *thd) {
+  if constexpr (requires { engine.commit_ordered(thd, true); }) engine.commit_ordered(thd, true);
+  else engine.commit_ordered(&engine, thd, true);
+}
 /// For the slow log: `rows` of a change were sent by RETURNING. Later series, which are known by the count of the slow
 /// log's own, have them in the status variables, too.
 template <class Thd>

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "engine/mariadb/basics/cluster.h"
-#include "engine/mariadb/basics/commit_waits.h"
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
@@ -17,14 +16,6 @@ namespace {
 /// With it the next transaction begins at once, or the session ends.
 bool completes_plainly(THD *thd) {
   return thd->variables.completion_type == 0 && wrote_nothing(thd);
-}
-
-/// A COMMIT after which nothing more is asked of the session, of rows that workers have changed: as they make it for
-/// writes under autocommit, where no commit waits for more than the processor.
-bool commits_at_once(THD *thd, const TransactionChanges &changes, LockAhead &lock) {
-  const bool has_cached_answers = query_cache.query_cache_size != 0 && !query_cache.is_disabled();  // to be thrown away
-  return thd->variables.completion_type == 0 && !commits_may_wait() && !has_cached_answers && changes.are_small(thd) &&
-         lock.take_of_commit();
 }
 
 bool keeps_ascii(CHARSET_INFO *charset) {
@@ -40,12 +31,12 @@ bool asks_for_lock(THD *thd) {
 
 /// Character sets are in the server's program, databases in memory once they have been used; variables and functions of
 /// the session are memory. `parsed`: the text was parsed in the session as it was earlier.
-bool text_cannot_wait(THD *thd, Bytes text, bool parsed, const TransactionChanges &changes, LockAhead &lock) {
+bool text_cannot_wait(THD *thd, Bytes text, bool parsed, CommitInTurn &commit, LockAhead &lock) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
   switch (sql::housekeeping_of(text)) {
     case sql::Housekeeping::begin:
     case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the transaction before
-    case sql::Housekeeping::commit: return completes_plainly(thd) || commits_at_once(thd, changes, lock);
+    case sql::Housekeeping::commit: return completes_plainly(thd) || commit.may_be_made(lock);
     case sql::Housekeeping::roll_back: return completes_plainly(thd);
     case sql::Housekeeping::savepoint:
     case sql::Housekeeping::set:
@@ -59,10 +50,10 @@ bool text_cannot_wait(THD *thd, Bytes text, bool parsed, const TransactionChange
 }
 
 /// A prepared BEGIN, COMMIT or ROLLBACK, or a statement without parameters that could not wait as a text.
-bool execution_cannot_wait(THD *thd, Bytes arguments, const TransactionChanges &changes, LockAhead &lock) {
+bool execution_cannot_wait(THD *thd, Bytes arguments, CommitInTurn &commit, LockAhead &lock) {
   if (arguments.size() < 4) return false;
   ::Statement *const statement = thd->stmt_map.find(uint4korr(reinterpret_cast<const uchar *>(arguments.data())));
-  if (statement == nullptr || statement->lex == nullptr) return false;
+  if (statement == nullptr || statement->lex == nullptr || statement->state == Query_arena::STMT_ERROR) return false;
   const LEX &lex = *statement->lex;
   switch (lex.sql_command) {
     case SQLCOM_BEGIN:
@@ -70,8 +61,8 @@ bool execution_cannot_wait(THD *thd, Bytes arguments, const TransactionChanges &
     case SQLCOM_COMMIT:
     case SQLCOM_ROLLBACK:
       if (lex.tx_chain == TVL_YES || lex.tx_release == TVL_YES) return false;
-      return completes_plainly(thd) || (lex.sql_command == SQLCOM_COMMIT && commits_at_once(thd, changes, lock));
-    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, true, changes, lock);
+      return completes_plainly(thd) || (lex.sql_command == SQLCOM_COMMIT && commit.may_be_made(lock));
+    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, true, commit, lock);
   }
 }
 
@@ -127,7 +118,7 @@ bool ends_without_waiting(THD *thd) {
          counts.com_stmt_prepare <= counts.com_stmt_close + statements_left_max;
 }
 
-bool is_housekeeping(THD *thd, Bytes packet, const TransactionChanges &changes, LockAhead &lock) {
+bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lock) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
   // First: a Galera node may be rolling the session back, and then nothing else may be looked at.
   if (housekeeping_allows(thd)) return false;
@@ -139,8 +130,8 @@ bool is_housekeeping(THD *thd, Bytes packet, const TransactionChanges &changes, 
     case COM_SET_OPTION:
     case COM_STMT_CLOSE:
     case COM_STMT_RESET: return true;
-    case COM_QUERY: return text_cannot_wait(thd, arguments, false, changes, lock);
-    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments, changes, lock);
+    case COM_QUERY: return text_cannot_wait(thd, arguments, false, commit, lock);
+    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments, commit, lock);
     case COM_QUIT: return ends_without_waiting(thd);
     case COM_RESET_CONNECTION: return reset_cannot_wait(thd);
     default: return false;

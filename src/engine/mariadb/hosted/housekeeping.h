@@ -1,7 +1,7 @@
 // housekeeping.h: commands that are part of every conversation and touch no row, for which the server's own code may
 // run on a worker, since it cannot wait there.
 //
-// PING, BEGIN, COMMIT and ROLLBACK without writes, COMMIT of a worker's writes where no commit waits, savepoints, the
+// PING, BEGIN, COMMIT and ROLLBACK without writes, COMMIT of a worker's writes (CommitInTurn), savepoints, the
 // SETs of drivers, SELECT of variables, of the session's state and of locks, USE, SHOW WARNINGS, and the end of
 // prepared statements. engine/sql/housekeeping knows the texts; housekeeping.cc says why each cannot wait, and where it
 // could. No answer is made here: the server does it all (HostedSession::run_in_turn), so that nothing has to be kept
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/bytes.h"
-#include "engine/mariadb/hosted/transaction_changes.h"
+#include "engine/mariadb/hosted/commit_in_turn.h"
 
 class MDL_request;
 class MDL_ticket;
@@ -43,8 +43,9 @@ class LockAhead {
 };
 
 /// Whether the command in `packet`, which is there as a whole, can be served without waiting in the session as it is
-/// now, while `lock` lives. Only for the session's owner; waits for no lock.
-bool is_housekeeping(THD *thd, Bytes packet, const TransactionChanges &changes, LockAhead &lock);
+/// now, while `lock` lives; a COMMIT of changed rows after CommitInTurn::begin(). Only for the session's owner; waits
+/// for no lock.
+bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lock);
 /// Whether the session can be ended so.
 bool ends_without_waiting(THD *thd);
 

@@ -90,7 +90,7 @@ class HostedSession final : public ServerSession {
   /// Between two commands.
   static void let_rest(THD *thd);
   /// Leaves a command without a plan to the server, on the worker's thread, where that needs no waiting.
-  bool keep_house(const Statement &statement);
+  bool keep_house(const Statement &statement, const AnswerTools &tools);
   /// Why the statement, which has a plan, is not answered in the session as it is.
   std::optional<NotNow> may_answer(const Statement &statement, const AnswerTools &tools);
   std::optional<NotNow> answer(const Statement &statement, const AnswerTools &tools);

@@ -20,6 +20,12 @@ bool wrote_nothing(THD *thd) {
   return true;
 }
 
+bool is_of_innodb_alone(THD *thd) {
+  const auto &all = thd->transaction->all;
+  return !all.modified_non_trans_table && thd->transaction->stmt.ha_list == nullptr && all.ha_list != nullptr &&
+         all.ha_list->next() == nullptr && all.ha_list->ht() == ha_resolve_by_legacy_type(thd, DB_TYPE_INNODB);
+}
+
 uint64_t TransactionChanges::counted(const THD *thd) {
   const STATUS_VAR &counts = thd->status_var;
   return uint64_t{counts.ha_write_count} + counts.ha_update_count + counts.ha_delete_count;

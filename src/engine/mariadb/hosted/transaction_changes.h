@@ -15,6 +15,9 @@ namespace postern::mariadb {
 /// FLUSH TABLES WITH READ LOCK nor a stage of BACKUP, nor a disk, nor a replica delays it.
 bool wrote_nothing(THD *thd);
 
+/// Whether no other storage engine takes part in the transaction.
+bool is_of_innodb_alone(THD *thd);
+
 /// A session has one; for its owner.
 class TransactionChanges {
  public:

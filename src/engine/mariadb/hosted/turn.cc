@@ -49,7 +49,7 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
   // The commands that a plan is for, whatever else of it is known already.
   const bool executes = command == COM_QUERY || command == COM_STMT_EXECUTE;
   const StatementPlan *const plan = plan_of(statement);
-  if (plan == nullptr || (!executes && command != COM_STMT_PREPARE)) return keep_house(statement);
+  if (plan == nullptr || (!executes && command != COM_STMT_PREPARE)) return keep_house(statement, tools);
   // Otherwise the plan is only learning from the server's answer.
   if (executes && statement.values.size() != plan->values()) {
     plan->note_unsuited();
@@ -136,22 +136,33 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement, const An
 }
 
 /// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.
-bool HostedSession::keep_house(const Statement &statement) {
+bool HostedSession::keep_house(const Statement &statement, const AnswerTools &tools) {
   THD *const thd = thd_;
   std::optional<Attachment> attachment;
   if (is_client_of_cluster(thd)) attachment.emplace(thd, mysys_);
   LockAhead lock(thd, mysys_);
-  if (!is_housekeeping(thd, statement.packet, changes_, lock) ||
+  CommitInTurn commit(thd, changes_, tools.answer_may_wait);
+  if (!is_housekeeping(thd, statement.packet, commit, lock) ||
       !prepared_.can_be_served_without(thd, statement.packet)) {
     if (attachment) const HeldForCluster given_back(thd);
     return false;
   }
   if (!attachment) attachment.emplace(thd, mysys_);
+  const Output::Mark answer = statement.output->mark();
+  commit.begin();
   {
     const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
     thd->net.reading_or_writing = 0;
     is_over_ = do_command(thd, true) != DISPATCH_COMMAND_SUCCESS;
     thd->net.reading_or_writing = 1;
+  }
+  if (commit.is_unflushed()) {
+    tools.op->unflushed = true;
+    // KILL has come in between. The client hears nothing, as after a crash: a commit that is made cannot fail.
+    if (thd->is_error()) {
+      statement.output->rewind(answer);
+      is_over_ = true;
+    }
   }
   if (is_over_) return true;
   const HeldForCluster held(thd);

@@ -52,6 +52,7 @@ struct AnswerTools {
   SharedWrites *shared = nullptr;
   Op *op = nullptr;  ///< the statement's
   Counters *counters = nullptr;
+  bool answer_may_wait = false;  ///< for a flush: Op::unflushed
 };
 
 /// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.

@@ -1,0 +1,43 @@
+"""A disk that takes its time, or loses unflushed writes: slow_disk.c in a server."""
+import contextlib
+import mmap
+import os
+import struct
+import subprocess
+
+from support.server import ROOT
+
+
+class Disk:
+    def __init__(self, directory):
+        self.library = directory / "slow_disk.so"
+        source = ROOT / "tests" / "support" / "slow_disk.c"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-pthread", "-o", self.library, source], check=True)
+        self.file = directory / "control"
+        self.file.write_bytes(bytes(4096))
+        with open(self.file, "r+b") as file:
+            self.control = mmap.mmap(file.fileno(), 4096)
+
+    def environment(self):
+        return {**os.environ, "POSTERN_PRELOAD": str(self.library), "SLOW_DISK_CONTROL": str(self.file)}
+
+    def slow_down(self, flush_us):
+        struct.pack_into("Q", self.control, 0, flush_us)
+
+    def hold(self, held):
+        struct.pack_into("Q", self.control, 8, held)
+
+    def flushing(self):
+        return struct.unpack_from("Q", self.control, 16)[0]
+
+    def keep_log(self, kept):
+        """Writes to InnoDB's log reach its file when it is flushed: SIGKILL is as if the power failed."""
+        struct.pack_into("Q", self.control, 24, kept)
+
+    @contextlib.contextmanager
+    def held(self):
+        self.hold(1)
+        try:
+            yield
+        finally:
+            self.hold(0)
