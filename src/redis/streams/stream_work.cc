@@ -1,6 +1,8 @@
 #include "redis/streams/stream_work.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <utility>
 
 namespace postern::redis {
@@ -46,6 +48,17 @@ StreamHead StreamHead::of(Bytes text) {
   if (!parse_stream_id(take_word(text), 0, head.last)) return {};
   if (!parse_stream_id(take_word(text), 0, head.deleted)) return {};
   return parse_natural(take_word(text), head.added) ? head : StreamHead{};
+}
+
+std::string StreamHead::text() const {
+  constexpr size_t number_bytes_max = 20;
+  std::array<char, 2 * stream_id_bytes_max + number_bytes_max + 2> bytes;
+  char *to = print_stream_id(bytes.data(), last);
+  *to++ = ' ';
+  to = print_stream_id(to, deleted);
+  *to++ = ' ';
+  to = std::to_chars(to, bytes.data() + bytes.size(), added).ptr;
+  return {bytes.data(), to};
 }
 
 std::string pack_fields(std::span<const Bytes> fields) {

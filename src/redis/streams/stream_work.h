@@ -32,7 +32,7 @@ struct StreamHead {
   uint64_t added = 0;  ///< entries, ever
 
   static StreamHead of(Bytes text);
-  std::string text() const { return last.text() + " " + deleted.text() + " " + std::to_string(added); }
+  std::string text() const;
 };
 
 /// The form in which fields and values of an entry are stored: for each its length, in four bytes, the highest first,

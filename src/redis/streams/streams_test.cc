@@ -4,6 +4,7 @@
 #include <string>
 
 #include "redis/testing/fake_keyspace.h"
+#include "redis/streams/stream_work.h"
 #include "redis/testing/redis_test_fixture.h"
 #include "redis/wire/stream_id.h"
 
@@ -146,6 +147,19 @@ TEST(StreamIds, StepBothWays) {
   EXPECT_FALSE(parse_stream_id("-1", 0, id));
   EXPECT_FALSE(parse_stream_id("18446744073709551616", 0, id));
   EXPECT_TRUE(parse_stream_end("+", 0, id));
+}
+
+TEST(StreamIds, AreWrittenWhole) {
+  EXPECT_EQ(StreamId{}.text(), "0-0");
+  EXPECT_EQ((StreamId{1526919030474, 55}.text()), "1526919030474-55");
+  EXPECT_EQ(last_stream_id.text(), "18446744073709551615-18446744073709551615");
+  const StreamHead head{.last = last_stream_id, .deleted = last_stream_id, .added = UINT64_MAX};
+  EXPECT_EQ(head.text(),
+            "18446744073709551615-18446744073709551615 18446744073709551615-18446744073709551615 18446744073709551615");
+  const StreamHead read = StreamHead::of(head.text());
+  EXPECT_EQ(read.last, head.last);
+  EXPECT_EQ(read.deleted, head.deleted);
+  EXPECT_EQ(read.added, head.added);
 }
 
 }  // namespace

@@ -1,6 +1,21 @@
 #include "redis/wire/stream_id.h"
 
+#include <array>
+#include <charconv>
+
 namespace postern::redis {
+
+char *print_stream_id(char *to, StreamId id) {
+  char *const end = to + stream_id_bytes_max;
+  to = std::to_chars(to, end, id.ms).ptr;
+  *to++ = '-';
+  return std::to_chars(to, end, id.number).ptr;
+}
+
+std::string StreamId::text() const {
+  std::array<char, stream_id_bytes_max> bytes;
+  return {bytes.data(), print_stream_id(bytes.data(), *this)};
+}
 
 bool step_forward(StreamId &id) {
   if (id == last_stream_id) return false;

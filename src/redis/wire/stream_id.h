@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,10 +17,15 @@ struct StreamId {
 
   auto operator<=>(const StreamId &) const = default;
   bool is_zero() const { return ms == 0 && number == 0; }
-  std::string text() const { return std::to_string(ms) + "-" + std::to_string(number); }
+  std::string text() const;
 };
 
 inline constexpr StreamId last_stream_id{std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max()};
+
+/// The bytes of one, at most.
+inline constexpr size_t stream_id_bytes_max = 41;
+/// Writes the id, and returns where it ends.
+char *print_stream_id(char *to, StreamId id);
 
 /// The next one. False: there is none.
 [[nodiscard]] bool step_forward(StreamId &id);
