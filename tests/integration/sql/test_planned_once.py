@@ -131,12 +131,29 @@ class Pair:
             assert_alike("FOUND_ROWS", (), [one.query("SELECT FOUND_ROWS()") for one in self.sessions])
         self.compared += 1
 
+    def partly(self, text, makers):
+        """At times with some of its values written out, the same ones in each execution."""
+        if self.chance.random() < 0.6:
+            return text, makers
+        first, *parts = text.split("?")
+        left = []
+        for maker, part in zip(makers, parts, strict=True):
+            if self.chance.random() < 0.5:
+                left.append(maker)
+                first += f"?{part}"
+            else:
+                value = maker()
+                first += (
+                    sql_session.in_text("?", [value.replace("'", "''") if isinstance(value, str) else value]) + part
+                )
+        return first, left
+
     def round(self):
         """One set of statements, asked for often enough to be planned, while rows, sessions and tables change."""
         for one in self.sessions:
             for text in list(one.prepared):
                 one.forget(text)
-        known = [self.selects.select() for _ in range(6)]
+        known = [self.partly(*self.selects.select()) for _ in range(6)]
         in_transaction = False
         for turn in range(30):
             if self.chance.random() < 0.1:
