@@ -30,7 +30,7 @@ def product_sources(build, with_server):
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
         ours = path.is_relative_to(ROOT / "src") and "testing" not in path.parts and "fake" not in path.parts
-        if not with_server and re.search("engine/(mariadb|rows)|plugin/", entry["file"]):
+        if not with_server and re.search("engine/(mariadb|rows|runs)|plugin/", entry["file"]):
             continue
         if ours and not re.search(r"_(test|fuzz)\.cc$", path.name):
             entry["command"] = PRECOMPILED.sub("", re.sub(r"^\S*ccache ", "", entry["command"]))

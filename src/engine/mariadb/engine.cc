@@ -12,7 +12,7 @@
 #include "engine/mariadb/basics/commit_waits.h"
 #include "engine/mariadb/hosted/session.h"
 #include "engine/mariadb/hosted/main_port.h"
-#include "engine/rows/make_executor.h"
+#include "engine/runs/make_executor.h"
 
 namespace postern::mariadb {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/rows/make_executor.h"
+#include "engine/runs/make_executor.h"
 
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/session.h"

@@ -3,7 +3,7 @@
 
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 #include "engine/mariadb/hosted/writes/shared_writes.h"
-#include "engine/rows/row_executor.h"
+#include "engine/runs/row_executor.h"
 
 namespace postern::mariadb {
 

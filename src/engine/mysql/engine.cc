@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "engine/rows/make_executor.h"
+#include "engine/runs/make_executor.h"
 
 namespace postern::mysqld {
 namespace {

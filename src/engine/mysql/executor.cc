@@ -1,8 +1,8 @@
 #include "engine/mysql/server.h"
 
-#include "engine/rows/make_executor.h"
+#include "engine/runs/make_executor.h"
 
-#include "engine/rows/row_executor.h"
+#include "engine/runs/row_executor.h"
 
 namespace postern::mysqld {
 namespace {

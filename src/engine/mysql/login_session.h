@@ -9,7 +9,7 @@
 #include "contract/access.h"
 #include "engine/engine.h"
 #include "engine/mysql/failures.h"
-#include "engine/sql/handshake.h"
+#include "engine/sql/packets/handshake.h"
 
 namespace postern::mysqld {
 

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "engine/mariadb/accounts/proofs.h"
 #include "engine/mariadb/basics/failures.h"
-#include "engine/sql/handshake.h"
+#include "engine/sql/packets/handshake.h"
 
 namespace postern::mariadb {
 

@@ -1,7 +1,7 @@
 // proofs.h: a client's proofs of its password, computed by the server's own functions.
 #pragma once
 
-#include "engine/sql/handshake.h"
+#include "engine/sql/packets/handshake.h"
 
 namespace postern::mariadb {
 

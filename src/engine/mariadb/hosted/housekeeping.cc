@@ -8,7 +8,7 @@
 #include "engine/mariadb/hosted/thd/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/sql/housekeeping.h"
+#include "engine/sql/texts/housekeeping.h"
 
 namespace postern::mariadb {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "base/bytes.h"
-#include "engine/sql/greeting.h"
+#include "engine/sql/packets/greeting.h"
 
 class THD;
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "engine/mariadb/hosted/thd/command.h"
-#include "engine/sql/first_words.h"
+#include "engine/sql/texts/first_words.h"
 
 namespace postern::mariadb {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "engine/mariadb/hosted/planned/known_functions.h"
 #include "engine/mariadb/hosted/planned/planned_form.h"
-#include "engine/sql/plain_text.h"
-#include "engine/sql/plan_values.h"
+#include "engine/sql/texts/plain_text.h"
+#include "engine/sql/plans/plan_values.h"
 
 namespace postern::mariadb {
 namespace {

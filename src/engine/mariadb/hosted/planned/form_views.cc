@@ -10,7 +10,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
-#include "engine/sql/table_places.h"
+#include "engine/sql/texts/table_places.h"
 
 namespace postern::mariadb {
 namespace {

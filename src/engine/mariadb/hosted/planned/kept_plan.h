@@ -20,7 +20,7 @@
 #include "contract/value.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 class MDL_ticket;
 class THD;

@@ -1,7 +1,7 @@
 // kept_plans.h: KeptPlans, the plans that a worker keeps, and the THD that has their tables open.
 //
-// A worker's own. engine/sql/plan_store.h says which plans leave. Those whose tables somebody waits for leave at once:
-// the worker looks for that every few milliseconds, while it works and while it sleeps.
+// A worker's own. engine/sql/plans/plan_store.h says which plans leave. Those whose tables somebody waits for leave at
+// once: the worker looks for that every few milliseconds, while it works and while it sleeps.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "engine/mariadb/hosted/planned/kept_plan.h"
 #include "engine/mariadb/hosted/planned/plan_context.h"
-#include "engine/sql/plan_store.h"
+#include "engine/sql/plans/plan_store.h"
 
 class THD;
 

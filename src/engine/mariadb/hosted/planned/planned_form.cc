@@ -17,8 +17,8 @@
 #include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
-#include "engine/sql/given_back.h"
-#include "engine/sql/plan_values.h"
+#include "engine/sql/plans/given_back.h"
+#include "engine/sql/plans/plan_values.h"
 
 namespace postern::mariadb {
 namespace {

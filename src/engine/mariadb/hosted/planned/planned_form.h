@@ -12,7 +12,7 @@
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
-#include "engine/sql/plan_judge.h"
+#include "engine/sql/plans/plan_judge.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 
 namespace postern::mariadb {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 namespace postern::mariadb {
 

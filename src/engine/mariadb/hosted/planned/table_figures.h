@@ -4,7 +4,7 @@
 // A plan's, like the table that it has open.
 #pragma once
 
-#include "engine/sql/table_statistics.h"
+#include "engine/sql/plans/table_statistics.h"
 
 struct TABLE;
 

@@ -1,7 +1,7 @@
 #include "engine/mariadb/hosted/planned/value_items.h"
 
-#include "engine/sql/plain_text.h"
-#include "engine/sql/plan_values.h"
+#include "engine/sql/texts/plain_text.h"
+#include "engine/sql/plans/plan_values.h"
 
 namespace postern::mariadb {
 namespace {

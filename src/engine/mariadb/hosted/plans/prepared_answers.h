@@ -7,7 +7,7 @@
 #include "engine/mariadb/hosted/plans/newest_first.h"
 #include "engine/mariadb/hosted/thd/answer_shape.h"
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
-#include "engine/sql/prepare_answer.h"
+#include "engine/sql/packets/prepare_answer.h"
 
 class THD;
 

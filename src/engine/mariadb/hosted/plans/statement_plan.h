@@ -21,7 +21,7 @@
 #include "engine/mariadb/hosted/plans/why_not.h"
 #include "engine/mariadb/hosted/thd/deferred_statements.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/sql/trials.h"
+#include "engine/sql/plans/trials.h"
 
 class THD;
 struct st_my_thread_var;

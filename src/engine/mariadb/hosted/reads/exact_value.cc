@@ -4,7 +4,7 @@
 
 #include "engine/mariadb/hosted/reads/computed_value.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
-#include "engine/sql/plain_text.h"
+#include "engine/sql/texts/plain_text.h"
 
 namespace postern::mariadb {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sql/index_choice.h"
+#include "engine/sql/plans/index_choice.h"
 
 namespace postern::mariadb {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "engine/mariadb/basics/compat.h"
-#include "engine/sql/index_choice.h"
+#include "engine/sql/plans/index_choice.h"
 
 namespace postern::mariadb {
 namespace {

@@ -17,10 +17,10 @@
 #include "engine/mariadb/hosted/reads/session_read.h"
 #include "engine/mariadb/hosted/reads/read_form.h"
 #include "engine/mariadb/hosted/reads/recognise.h"
-#include "engine/sql/plan_judge.h"
+#include "engine/sql/plans/plan_judge.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 class THD;
 struct LEX;

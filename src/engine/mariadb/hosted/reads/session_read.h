@@ -2,8 +2,8 @@
 //
 // The read is made in the client's own session: its transaction and read view, isolation, time zone, account and
 // metadata locks. The rows are written by the server's own protocol code, between the head and the end of a captured
-// answer (engine/sql/answer.h). No error is ever made here: any other result than rows or no rows is undone, and the
-// server answers.
+// answer (engine/sql/packets/answer.h). No error is ever made here: any other result than rows or no rows is undone,
+// and the server answers.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/reads/key_walk.h"
 #include "engine/mariadb/hosted/reads/read_form.h"
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 class THD;
 class Protocol;

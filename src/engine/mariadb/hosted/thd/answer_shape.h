@@ -2,7 +2,7 @@
 // answer.
 #pragma once
 
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 class THD;
 struct charset_info_st;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 class THD;
 struct TABLE;

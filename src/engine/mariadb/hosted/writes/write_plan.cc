@@ -11,7 +11,7 @@
 #include "engine/mariadb/hosted/writes/recognise_change.h"
 #include "engine/mariadb/hosted/writes/resolve_change.h"
 #include "engine/mariadb/hosted/writes/session_write.h"
-#include "engine/sql/ok_packet.h"
+#include "engine/sql/packets/ok_packet.h"
 
 namespace postern::mariadb {
 namespace {

@@ -20,7 +20,7 @@
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
-#include "engine/sql/answer.h"
+#include "engine/sql/packets/answer.h"
 
 class THD;
 struct LEX;

@@ -1,0 +1,215 @@
+#include "engine/server/server.h"
+
+#include "engine/runs/row_executor.h"
+
+#include <algorithm>
+#include <new>
+
+#include "engine/server/differences.h"
+#include "engine/server/failures.h"
+#include "engine/server/interruption.h"
+#include "engine/server/opening.h"
+
+namespace postern::rows {
+namespace {
+
+/// Statements of sessions are not among them: each waits, or does not, as its own session has set it.
+bool asks_for_tables(std::span<const Op> ops) {
+  return std::any_of(ops.begin(), ops.end(), [](const Op &op) {
+    return op.verb != Verb::statement && op.verb != Verb::answer && op.verb != Verb::login;
+  });
+}
+
+constexpr int prepare_attempts_max = 3;
+
+}  // namespace
+
+Settlement RowExecutor::run(const Run &run) {
+  if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
+  lane_ = run.lane;
+  answers_may_wait_ = run.answers_may_wait;
+  if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
+  if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
+  if (!write_any(run.ops)) return run_reading(run);
+  return std::any_of(run.ops.begin(), run.ops.end(), suits_turn) ? run_statements(run) : run_writing(run);
+}
+
+void RowExecutor::idle() noexcept {
+  tables_.go_idle();
+  write_tables_.go_idle();
+}
+
+bool RowExecutor::server_stopping() noexcept {
+  if (!stopping_ && thread_->server_stopping()) stopping_ = true;
+  // KILL took the thread's identity, not the thread: its clients go on under a new one.
+  if (!stopping_ && thread_->killed() && renew()) counters_->add(Counter::workers_restarted);
+  return stopping_;
+}
+
+/// A unit that has the transaction to itself. An op that fails by itself is undone with all others, and these are run
+/// again without it.
+Settlement RowExecutor::run_unit(const Run &run) {
+  std::optional<Order::OwnUnit> unit;
+  try {
+    unit.emplace(order_, run.ops);
+  } catch (const std::bad_alloc &) {
+    return {.failure = Failure::out_of_memory};
+  }
+  const bool writing = write_any(run.ops);
+  Settlement settlement;
+  do {
+    settlement = writing ? run_writing(run) : run_reading(run);
+  } while (settlement.lasted() && unit->take_again());
+  return settlement;
+}
+
+Settlement RowExecutor::run_reading(const Run &run) {
+  Settlement settlement;
+  begin(run.ops);
+  try {
+    for (int attempt = 0; attempt < prepare_attempts_max && !prepare(run.ops); ++attempt) {
+    }
+    tables_.lock_all(lookups_);
+    finder_.expect(lookups_);
+    execute_all(run, run.watcher);
+  } catch (const std::bad_alloc &) {
+    // A find in the slow lane may have sent a part of its reply, and its place with it.
+    settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn || order_.in_own_unit()};
+  }
+  tables_.unlock_all(Tables::Ending::commit);
+  end_reading(settlement);
+  if (!settlement.lasted() || tables_.must_close() || tables_.holds_much()) {
+    tables_.release_all();
+  } else if (tables_.any_open() && tables_.wanted_by_others()) {
+    tables_.release_all();
+    counters_->add(Counter::ddl_yields);
+  }
+  end();
+  return settlement;
+}
+
+/// All writes are one statement and one transaction.
+Settlement RowExecutor::run_writing(const Run &run) {
+  tables_.release_all();
+  begin(run.ops);
+  certification_.begin(thd());
+  begin_row_waits();
+  const Settlement settlement = run_statement(run);
+  if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
+  certification_.end();
+  end();
+  return settlement;
+}
+
+void RowExecutor::begin_row_waits() {
+  const bool alone = lane_ == Lane::alone;
+  writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, alone_row_wait_ms_);
+}
+
+/// Tables are opened and closed with it, those for reading too.
+Settlement RowExecutor::run_statement(const Run &run) {
+  const bool alone = lane_ == Lane::alone;
+  const bool locks_places =
+      (alone || order_.in_own_unit()) &&
+      std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; });
+  // Under REPEATABLE READ the view of the first statement stays until one comes that is not.
+  thread_->begin_writing(locks_places || one_view_);
+  certification_.begin_statement();
+  Settlement settlement;
+  try {
+    for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
+      write_tables_.begin(thd(), alone);
+      if (prepare(run.ops)) break;
+    }
+    write_tables_.lock_all();
+    // Consistent reads, although the statement is one that writes.
+    thd()->lex->sql_command = SQLCOM_SELECT;
+    tables_.lock_all(lookups_);
+    if (tentative_ && !write_tables_.can_undo_all()) run.ops[0].progress = Progress::needs_own_run;
+    else execute_all(run, nullptr);
+    bool undo = order_.in_own_unit() ? order_.ends() != sql::UnitEnds::commit : writer_.undo();
+    if (!lost() && !undo && !writer_.store_held()) {
+      undo = true;
+      run.ops[0].progress = Progress::needs_own_run;
+    }
+    settlement = writer_.take_lost();
+    if (settlement.lasted() && !undo) {
+      settlement = write_tables_.commit();  // which throws only where it has failed
+    } else {
+      write_tables_.roll_back();
+    }
+  } catch (const std::bad_alloc &) {
+    settlement = {.failure = Failure::out_of_memory, .repeatable = !cannot_be_undone(thd())};
+    writer_.break_off();
+    write_tables_.roll_back();
+  }
+  tables_.unlock_all(Tables::Ending::ended);
+  tables_.close_all();
+  write_tables_.close();
+  thread_->end_writing();
+  end_statement();
+  certification_.end_statement(settlement);
+  return settlement;
+}
+
+/// Ops are executed, or passed by, in their order: so each open op finds the table that it opens.
+inline void RowExecutor::execute_next(Op &op) {
+  if (op.verb != Verb::open || opens_ == opening_.size()) return execute(op, nullptr);
+  const Spec *const opening = opening_[opens_++].get();
+  if (opening != nullptr) return execute(op, opening);
+  op.progress = Progress::done;
+  op.slot->clear();
+  refuse(op, Failure::out_of_memory);
+}
+
+void RowExecutor::execute_all(const Run &run, Watcher *watcher) {
+  opens_ = 0;
+  order_.execute_all(run, watcher);
+}
+
+void RowExecutor::pass_by(std::span<const Op> ops) {
+  const auto is_open = [](const Op &op) { return op.verb == Verb::open; };
+  opens_ = std::min(opens_ + static_cast<size_t>(std::count_if(ops.begin(), ops.end(), is_open)), opening_.size());
+}
+
+bool RowExecutor::can_undo() const {
+  return !cannot_be_undone(thd());
+}
+
+void RowExecutor::begin(std::span<const Op> ops) {
+  THD *const thd = this->thd();
+  counters_->add(Counter::batches);
+  order_.begin();
+  thd->set_command(COM_QUERY);
+  thd->set_query_id(next_query_id());
+  thd->set_time();
+  prepare_thread();
+  if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
+  not_ready_ = asks_for_tables(ops) && cluster_refuses_reads(thd);
+  tables_.begin_batch();
+  privileges_.begin_batch(*thread_);
+  finder_.begin_batch(thd, lane_);
+}
+
+void RowExecutor::end_statement() {
+  opening_.clear();
+  clear_statement(thd());
+}
+
+void RowExecutor::end() {
+  THD *const thd = this->thd();
+  end_statement();
+  thread_->show_text();
+  thd->set_command(COM_SLEEP);
+  if (thd->killed) end_interruption(thd);
+}
+
+bool RowExecutor::renew() {
+  tables_.release_all();
+  if (!thread_->has_room_to_renew()) return false;  // it stays killed, and is asked again
+  stopping_ = !thread_->renew();
+  tables_.set_thd(thd());  // a new one, it may be, though the server goes down
+  return !stopping_;
+}
+
+}  // namespace postern::rows

@@ -1,0 +1,59 @@
+#include "engine/sql/texts/first_words.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace postern::sql {
+namespace {
+
+TEST(FirstWordsTest, TextsOfOneKindDifferInNumbersAlone) {
+  const uint64_t kind = kind_of_text("SELECT a FROM t WHERE id = 42 LIMIT 10");
+  EXPECT_EQ(kind, kind_of_text("SELECT a FROM t WHERE id = 7 LIMIT 1000"));
+  EXPECT_NE(kind, kind_of_text("SELECT b FROM t WHERE id = 42 LIMIT 10"));
+  EXPECT_NE(kind, kind_of_text("SELECT a FROM t WHERE id = x LIMIT 10"));
+  EXPECT_NE(kind_of_text("t1"), kind_of_text("t"));
+}
+
+TEST(FirstWordsTest, TheKindIsOfTheBeginning) {
+  const std::string beginning(96, 'x');
+  EXPECT_EQ(kind_of_text(beginning + "a"), kind_of_text(beginning + "b"));
+  EXPECT_NE(kind_of_text(std::string(95, 'x') + "a"), kind_of_text(std::string(95, 'x') + "b"));
+}
+
+TEST(FirstWordsTest, ReadsCommitNothing) {
+  for (const Bytes text : {"SELECT 1", "select 1", "  \n(SELECT 1)", "/* a */ select 1", "/**/(/* b */select 1)",
+                           "SHOW TABLES", "DO 1", "USE shop", "DESC t", "WITH a AS (SELECT 1) SELECT * FROM a"}) {
+    EXPECT_FALSE(text_may_commit(text, false)) << text;
+    EXPECT_FALSE(text_may_commit(text, true)) << text;
+  }
+}
+
+TEST(FirstWordsTest, ChangesCommitOutsideOfATransaction) {
+  for (const Bytes text : {"UPDATE t SET a = 1", "insert into t values (1)", "DELETE FROM t", "Replace t VALUES (1)"}) {
+    EXPECT_TRUE(text_may_commit(text, false)) << text;
+    EXPECT_FALSE(text_may_commit(text, true)) << text;
+  }
+}
+
+TEST(FirstWordsTest, SettingAutocommitCommitsATransaction) {
+  EXPECT_FALSE(text_may_commit("SET autocommit = 1", false));
+  EXPECT_TRUE(text_may_commit("SET autocommit = 1", true));
+}
+
+TEST(FirstWordsTest, AnythingElseMayCommit) {
+  for (const Bytes text : {"COMMIT", "CALL p()", "CREATE TABLE t (a INT)", "", "select", "/*! select 1 */",
+                           "/*M!100100 select 1 */", "/* select 1"})
+    EXPECT_TRUE(text_may_commit(text, true)) << text;
+}
+
+TEST(FirstWordsTest, DefinitionsAndLocksWantTables) {
+  for (const Bytes text : {"ALTER TABLE t ADD a INT", "create table t (a int)", "DROP TABLE t", "TRUNCATE t",
+                           "RENAME TABLE t TO u", "FLUSH TABLES", "LOCK TABLES t READ", "OPTIMIZE TABLE t"})
+    EXPECT_TRUE(text_wants_tables(text)) << text;
+  for (const Bytes text : {"SELECT 1", "UPDATE t SET a = 1", "", "UNLOCK TABLES", "/*! ALTER TABLE t ADD a INT */"})
+    EXPECT_FALSE(text_wants_tables(text)) << text;
+}
+
+}  // namespace
+}  // namespace postern::sql
