@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "engine/sql/texts/tokens.h"
+
 namespace postern::sql {
 namespace {
 
@@ -110,29 +112,12 @@ constexpr Bytes joining_functions[] = {"concat",         "replace",      "ifnull
 
 constexpr int nesting_max = 4;
 
-constexpr char small(char one) {
-  return one >= 'A' && one <= 'Z' ? static_cast<char>(one | 0x20) : one;
-}
-
-/// `word` is in small letters.
-bool is(Bytes text, Bytes word) {
-  return std::ranges::equal(text, word, [](char one, char other) { return small(one) == other; });
-}
-
 bool is_one_of(Bytes text, std::span<const Bytes> words) {
-  return std::ranges::any_of(words, [text](Bytes word) { return is(text, word); });
-}
-
-bool is_digit(char one) {
-  return one >= '0' && one <= '9';
+  return std::ranges::any_of(words, [text](Bytes word) { return is_same_word(text, word); });
 }
 
 bool is_letter(char one) {
-  return (small(one) >= 'a' && small(one) <= 'z') || is_digit(one) || one == '_';
-}
-
-bool is_space(char one) {
-  return one == ' ' || (one >= '\t' && one <= '\r');
+  return (one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z') || (one >= '0' && one <= '9') || one == '_';
 }
 
 /// In a literal these are themselves, whatever the session's character set and sql_mode are.
@@ -143,25 +128,29 @@ bool is_plain(char one) {
 
 enum class Kind : uint8_t { end, word, quoted, number, literal, sign, unknown };
 
-/// Cuts a text into words, numbers, literals and signs.
+/// Goes along a text, token by token. What may have another meaning in another session is `unknown`.
 class Tokens {
  public:
-  explicit Tokens(Bytes text) : rest_(text) { next(); }
+  explicit Tokens(Bytes text) : text_(text) { next(); }
 
   Kind kind() const { return kind_; }
-  Bytes text() const { return text_; }
-  void next() { kind_ = pass_over() ? cut() : Kind::unknown; }
+  Bytes text() const { return token_.text; }
+  void next() {
+    do {
+      token_ = token_at(text_, token_.to);
+    } while (token_.kind == Token::Kind::comment && is_skipped());
+    kind_ = judge();
+  }
 
-  bool is_word(Bytes word) const { return kind_ == Kind::word && is(text_, word); }
+  bool is_word(Bytes word) const { return kind_ == Kind::word && is_same_word(token_.text, word); }
   bool take_word(Bytes word) { return take_if(is_word(word)); }
-  bool take_sign(char sign) { return take_if(kind_ == Kind::sign && text_[0] == sign); }
+  bool take_sign(char sign) { return take_if(kind_ == Kind::sign && token_.text[0] == sign); }
   bool take(Kind kind) { return take_if(kind_ == kind); }
   /// The name of a variable, a savepoint and so on.
   bool take_name() { return take_if(kind_ == Kind::word || kind_ == Kind::quoted); }
   bool take_name_or_literal() { return take_name() || take(Kind::literal); }
-  bool take_one_of(std::span<const Bytes> words) { return take_if(kind_ == Kind::word && is_one_of(text_, words)); }
   bool take_name_of(std::span<const Bytes> names) {
-    return take_if((kind_ == Kind::word || kind_ == Kind::quoted) && is_one_of(text_, names));
+    return take_if((kind_ == Kind::word || kind_ == Kind::quoted) && is_one_of(token_.text, names));
   }
   bool take_equals() {
     if (take_sign(':')) return take_sign('=');
@@ -179,49 +168,36 @@ class Tokens {
     return holds;
   }
 
-  /// White space and comments. False: a comment that the server executes, or one without an end.
-  bool pass_over() {
-    for (;;) {
-      const auto first = std::ranges::find_if_not(rest_, is_space);
-      rest_.remove_prefix(static_cast<size_t>(first - rest_.begin()));
-      if (!rest_.starts_with("/*")) return true;
-      const size_t end = rest_.find("*/", 2);
-      if (end == Bytes::npos || rest_[2] == '!' || rest_.substr(2, 2) == "M!") return false;
-      rest_.remove_prefix(end + 2);
+  /// Not a comment that the server executes, nor one to the end of a line.
+  bool is_skipped() const { return token_.closed && token_.text.starts_with("/*") && !token_.is_executed(); }
+
+  Kind judge() const {
+    switch (token_.kind) {
+      case Token::Kind::end: return Kind::end;
+      case Token::Kind::word: return is_plain_word() ? Kind::word : Kind::unknown;
+      case Token::Kind::number: return Kind::number;
+      case Token::Kind::name: return is_plainly_quoted('`') ? Kind::quoted : Kind::unknown;
+      case Token::Kind::literal: return is_plainly_quoted('\'') ? Kind::literal : Kind::unknown;
+      case Token::Kind::mark:
+        return Bytes("=,;()@.:-").find(token_.text[0]) != Bytes::npos ? Kind::sign : Kind::unknown;
+      case Token::Kind::comment:
+      case Token::Kind::other: return Kind::unknown;
     }
+    return Kind::unknown;
   }
 
-  Kind cut() {
-    if (rest_.empty()) return Kind::end;
-    const char first = rest_[0];
-    if (is_digit(first)) return cut_while(Kind::number, [](char one) { return is_digit(one) || one == '.'; });
-    if (is_letter(first)) return cut_while(Kind::word, is_letter);
-    if (first == '\'') return cut_quoted('\'', Kind::literal);
-    if (first == '`') return cut_quoted('`', Kind::quoted);
-    text_ = rest_.substr(0, 1);
-    rest_.remove_prefix(1);
-    return Bytes("=,;()@.:-").find(first) != Bytes::npos ? Kind::sign : Kind::unknown;
+  /// 1e5 is a number.
+  bool is_plain_word() const {
+    const bool begins_as_number = token_.text[0] >= '0' && token_.text[0] <= '9';
+    return !begins_as_number && std::ranges::all_of(token_.text, is_letter);
+  }
+  bool is_plainly_quoted(char quote) const {
+    const bool doubled = token_.to < text_.size() && text_[token_.to] == quote;
+    return token_.closed && !doubled && std::ranges::all_of(token_.text, is_plain);
   }
 
-  template <typename Is>
-  Kind cut_while(Kind kind, Is belongs) {
-    const auto end = std::ranges::find_if_not(rest_, belongs);
-    text_ = rest_.substr(0, static_cast<size_t>(end - rest_.begin()));
-    rest_.remove_prefix(text_.size());
-    return kind == Kind::number && !rest_.empty() && is_letter(rest_[0]) ? Kind::unknown : kind;
-  }
-
-  Kind cut_quoted(char quote, Kind kind) {
-    const size_t end = rest_.find(quote, 1);
-    if (end == Bytes::npos) return Kind::unknown;
-    text_ = rest_.substr(1, end - 1);
-    rest_.remove_prefix(end + 1);
-    const bool doubled = !rest_.empty() && rest_[0] == quote;
-    return !doubled && std::ranges::all_of(text_, is_plain) ? kind : Kind::unknown;
-  }
-
-  Bytes rest_;
   Bytes text_;
+  Token token_{};
   Kind kind_ = Kind::end;
 };
 
@@ -267,7 +243,7 @@ bool take_value(Tokens &tokens, int nesting) {
     return is_one_of(word, constants);
   }
   if (is_one_of(word, functions)) return tokens.take_sign(')');
-  if (is(word, "get_lock")) return take_lock_at_once(tokens, nesting + 1);
+  if (is_same_word(word, "get_lock")) return take_lock_at_once(tokens, nesting + 1);
   return is_one_of(word, joining_functions) && take_arguments(tokens, nesting + 1);
 }
 
@@ -342,7 +318,7 @@ bool take_value_or_word(Tokens &tokens) {
 
 /// A variable of the session's that is set, without @@ and scope. `autocommit` becomes true if it is that.
 bool take_set_variable(Tokens &tokens, bool &autocommit) {
-  autocommit |= is(tokens.text(), "autocommit");
+  autocommit |= is_same_word(tokens.text(), "autocommit");
   return tokens.take_name_of(set_variables);
 }
 
