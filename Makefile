@@ -223,7 +223,8 @@ fuzz:
 ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak \
   redis_blocking redis_waiting redis_collections redis_hostile redis_like_redis redis_transactions hostile_packets prepare_writes \
   random_reads writes writes_amid_ddl planned_once planned_of_session planned_sums planned_derived planned_subqueries \
-  planned_unions planned_privileges literals
+  planned_unions planned_privileges planned_locks planned_views literals user_variables write_lane ends change_user \
+  in_place torture redis_scripts redis_random_scripts redis_functions
 asan: server
 	@tools/deps test
 	@cmake -S . -B build-asan -G Ninja -DPOSTERN_SERVER_DIR=build/server -DPOSTERN_SANITIZE=address \
