@@ -137,7 +137,7 @@ endif
 # machine runs once more; the summary names it.
 PYTEST := $(PYTHON) -m pytest tests -raR --timeout=300 -p no:cacheprovider
 integration: for-integration
-	@$(PYTEST) -m alone $(PYTEST_ARGS)
+	@$(PYTEST:tests=$$(grep -rl pytest.mark.alone tests --include=test_*.py)) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2 + 1))" --dist loadfile --reruns 1 $(PYTEST_ARGS)
 
 # Tests whose SQL MySQL knows as well.
@@ -163,11 +163,14 @@ part:
 	  -p no:cacheprovider $(PYTEST_ARGS)
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
-# should not fail for a fault that was there before, nor on a faster machine. If no mirror has all of 11.8, or MySQL,
-# tools/server says so, and nothing is tested on it.
+# should not fail for a fault that was there before, nor on a faster machine. The other servers are fetched while the
+# compiler works; whoever needs one waits for that, and tries again where it failed. If no mirror has all of 11.8, or
+# MySQL, tools/server says so, and nothing is tested on it.
 test:
 	@tools/deps test
 	@tools/deps clients
+	@$(MAKE) --no-print-directory server
+	@(SERIES=11.8 tools/server fetch; tools/server mysql) >build/fetched.log 2>&1 &
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory fuzz SEED=2010 RUNS=10000
@@ -182,13 +185,13 @@ SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention e
   engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr sql/test_planned_derived \
   sql/test_planned_later_series sql/test_planned_unions sql/test_planned_views
 # And of a longer one, a part.
-SERIES_PARTS := sql/test_planned_once.py::test_random_selects_are_answered_alike
+SERIES_PARTS := sql/test_planned_once.py::test_random_selects_are_answered_alike[answered]
 ifeq ($(SERIES),10.11)
 series:
 	@$(MAKE) --no-print-directory series SERIES=11.8
 else
 series: for-integration
-	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) $(SERIES_PARTS:%=tests/integration/%) -m "not alone" -ra --timeout=300 -p no:cacheprovider \
+	@$(PYTHON) -m pytest $(SERIES_TESTS:%=tests/integration/%.py) $(SERIES_PARTS:%='tests/integration/%') -m "not alone" -ra --timeout=300 -p no:cacheprovider \
 	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
 endif
 
