@@ -31,6 +31,11 @@ TAGS = "-needs:debug -needs:repl -needs:config-maxmemory -needs:save -needs:conf
 SLOW_TOO = {"type/list-2"}
 
 SKIPPED = {
+    # They differ in how Redis has a list in memory, or a sorted set, and are the same for the door as the ones that run:
+    # in the depth of its compression, and in its encoding.
+    "type/list-2": ["--skiptest", "/LTRIM stress testing - ziplist"],
+    "type/list-3": ["--skiptest", "/Stress tester for #3343-alike bugs comp: [12]"],
+    "type/zset": ["--skiptest", "/ZDIFF fuzzing - listpack"],
     # They would wait for ever for notifications that the door does not send.
     "pubsub": ["--skiptest", "/Keyspace notifications: (new key|stream events) test"],
     # A minute each; test_redis_like_redis.py compares the strings byte for byte.
@@ -165,6 +170,12 @@ def suite(fetched, tmp_path_factory):
     text = helper.read_text()
     assert text.count(begin) == 1
     helper.write_text(text.replace(begin, f"{begin}source {HERE / 'external.tcl'}\n"))
+    # Most of the time of such a try is Tcl's, which looks at thousands of points. The first thirteen are those that once
+    # found something.
+    points = own / "tests" / "unit" / "geo.tcl"
+    text = points.read_text()
+    assert text.count("{ set attempt 30 }") == 2
+    points.write_text(text.replace("{ set attempt 30 }", "{ set attempt 14 }"))
     return own
 
 
