@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.server import ROOT, SERVER_DIR
+from support.server import ROOT, SERIES, SERVER_DIR
 
 FOLDERS = sorted(
     {"plugin"}
@@ -20,16 +20,29 @@ FOLDERS = sorted(
 )
 
 AT_ONCE = 16  # files that CMake compiles together
+INCLUDED = re.compile(r'^#include "(/.*\.cc)"$', re.M)
+
+
+def sources_of(folder):
+    return [path for path in (ROOT / "src" / folder).glob("*.cc") if not re.search(r"_(test|fuzz)$", path.stem)]
 
 
 def is_only_compiled_here(folder):
     """Whether no other build of `make test` compiles all of its files at once: the fuzzers' does that of small rooms that
     see no server."""
-    sources = [path for path in (ROOT / "src" / folder).glob("*.cc") if not re.search(r"_(test|fuzz)$", path.stem)]
-    return re.match(r"engine/(mariadb|mysql)|plugin", folder) is not None or len(sources) > AT_ONCE
+    return re.match(r"engine/(mariadb|mysql)|plugin", folder) is not None or len(sources_of(folder)) > AT_ONCE
 
 
-INCLUDED = re.compile(r'^#include "(/.*\.cc)"$', re.M)
+def is_compiled_for_the_next_series(folder):
+    """Whether that build has compiled them at once, as they are now: `make test` has done so before it comes here."""
+    target = f"postern_{folder.replace('/', '_')}"
+    made = sorted((ROOT / "build-11.8/src" / folder / "CMakeFiles" / f"{target}.dir/Unity").glob("*.cxx*"))
+    if [path.name for path in made] != ["unity_0_cxx.cxx", "unity_0_cxx.cxx.o"]:
+        return False
+    files = [*(ROOT / "src" / folder).iterdir(), *map(Path, INCLUDED.findall(made[0].read_text()))]
+    return all(path.exists() and path.stat().st_mtime < made[1].stat().st_mtime for path in files)
+
+
 DEFINED = re.compile(r"^#define (\w+)", re.M)
 
 
@@ -63,6 +76,8 @@ def compiled_together(commands, folder):
 
 @pytest.mark.parametrize("folder", filter(is_only_compiled_here, FOLDERS))
 def test_the_files_of_a_folder_compile_together(commands, tmp_path, folder):
+    if SERIES == "10.11" and is_compiled_for_the_next_series(folder):
+        pytest.skip("build-11.8 has compiled them together")
     directory, words, files = compiled_together(commands, folder)
     together = tmp_path / "all.cc"
     together.write_text("".join(f'#include "{name}"\n' for name in files))

@@ -94,9 +94,8 @@ def test_an_image_has_no_names_of_its_build(tmp_path):
 
 
 def test_another_machine_compares_its_own(release, tmp_path):
-    """One that has not the key."""
+    """One that has not the key. Of a release that differs in two files, those are named and no other."""
     make = [ROOT / "tools/release", tmp_path / "out", "--series", "10.11", "--plugin", LIBRARY, "--dirty", "--like"]
-    run([*make, release / "SHA256SUMS"])
     sums = (release / "SHA256SUMS").read_text().splitlines(keepends=True)
     sums = [line for line in sums if "Release.gpg" not in line and "InRelease" not in line]
     changed = [("0" * 64 + line[64:] if line.endswith("  postern\n") else line) for line in sums[1:]]
