@@ -11,7 +11,7 @@ from support import hs, seeds
 from support.waiting import until
 
 MIB = 1024
-FUZZ_SECONDS = 10
+FUZZ_SECONDS = 5
 
 
 @pytest.fixture(scope="module")

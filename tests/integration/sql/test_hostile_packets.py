@@ -20,7 +20,7 @@ from support.both_ports import served  # noqa: F401
 from support.sql_session import without_remarks
 from support.waiting import until
 
-SECONDS = float(os.environ.get("SECONDS") or 12)
+SECONDS = float(os.environ.get("SECONDS") or 5)
 TABLES = (
     "CREATE OR REPLACE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20), d DATETIME(3), f DOUBLE, n DECIMAL(10,3),"
     " x BLOB, m TIME, y YEAR, UNIQUE b (b), KEY a (a)) STATS_PERSISTENT = 1 STATS_AUTO_RECALC = 0",

@@ -15,7 +15,7 @@ from support.random_selects import TABLES, RandomSelects
 from support.server import STEADY_PLANS
 from support.sql_session import Session
 
-SECONDS = int(os.environ.get("SECONDS") or 12)
+SECONDS = int(os.environ.get("SECONDS") or 5)
 CONTEXTS = (
     "SET NAMES latin1",
     "SET NAMES utf8mb4",

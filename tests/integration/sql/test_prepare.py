@@ -14,7 +14,7 @@ from support.prepared import CURSOR, LATER, Client, Close, Command, Execute, Lon
 from support.server import STEADY_PLANS
 from support.waiting import until
 
-SECONDS = int(os.environ.get("SECONDS") or 8)
+SECONDS = int(os.environ.get("SECONDS") or 4)
 TABLES = (
     "CREATE OR REPLACE TABLE p (id INT PRIMARY KEY, name VARCHAR(40), mail VARCHAR(60), age TINYINT UNSIGNED, notes TEXT,"
     " UNIQUE mail (mail), KEY age (age)) CHARACTER SET utf8mb4",

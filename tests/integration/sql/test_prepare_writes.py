@@ -29,7 +29,7 @@ from support.prepared import (
 )
 from support.waiting import until
 
-SECONDS = float(os.environ.get("SECONDS") or 8)
+SECONDS = float(os.environ.get("SECONDS") or 4)
 TABLES = (
     "CREATE OR REPLACE TABLE w (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40), mail VARCHAR(60), age INT NOT NULL DEFAULT 3,"
     " UNIQUE mail (mail)) CHARACTER SET utf8mb4",
@@ -380,13 +380,12 @@ class Steps:
 def test_random_sessions_are_answered_alike(either):
     chance = random.Random(seeds.chosen())
     before, end = fast(either), time.monotonic() + SECONDS
-    while time.monotonic() < end:
+    while time.monotonic() < end or fast(either) <= before + 50:  # a busy machine does few
         flags = chance.choice(list(CAPABILITIES.values()))
         pair, steps = Pair(either, flags), Steps(chance, bool(flags & BULKS))
         for _ in range(150):
             pair.run(steps())
         for client in pair.clients:
             client.close()
-    assert fast(either) > before + 50
     same_tables(either, READS)
     either.assert_alive()

@@ -14,8 +14,9 @@ import pytest
 from support import random_values, seeds, sql_session
 from support.server import STEADY_PLANS
 from support.sql_session import Session
+from support.waiting import until
 
-SECONDS = int(os.environ.get("SECONDS") or 8)
+SECONDS = int(os.environ.get("SECONDS") or 4)
 PAIRS = 3
 NO_NUMBER = "3x"
 CHANGED_SINCE = 1412  # a snapshot older than the table, which the two sessions need not share
@@ -232,9 +233,9 @@ def test_random_reads_are_answered_alike(served):
 
     besides = [Beside(work) for work in (*pairs, change_table, be_killed)]
     time.sleep(SECONDS)
+    until(lambda: sum(pair.compared for pair in pairs) > 200, 60)  # a busy machine compares few
     for one in besides:
         one.end()
-    assert sum(pair.compared for pair in pairs) > 200
     figures = served.status("Postern%")
     assert figures["postern_verified_different"] == 0
     assert figures["postern_verified_same"] + figures["postern_statements_fast"] > 50

@@ -13,7 +13,7 @@ from support import sql_wire
 from support.sql_wire import Wire, rows
 from support.waiting import until
 
-SECONDS = 15
+SECONDS = 8
 CLIENTS = 24
 ROWS = 500
 
@@ -28,7 +28,8 @@ class Torture:
         self.ids = [0] * CLIENTS
 
     def lasts(self):
-        return time.monotonic() < self.ends and not self.wrong
+        few = self.done["answers"] <= 100 or self.done["KILL"] <= 10  # on a busy machine
+        return (time.monotonic() < self.ends or few and time.monotonic() < self.ends + 60) and not self.wrong
 
     def client(self, number):
         dice = random.Random(f"{self.seed} {number}")
@@ -160,7 +161,7 @@ def test_no_session_gets_anothers_answer_and_nothing_is_left(sandbox_factory):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(SECONDS + 60)
+        thread.join(SECONDS + 120)
         assert not thread.is_alive(), f"seed {seed}: a session hangs, {torture.done}"
     assert not torture.wrong, f"seed {seed}: {torture.wrong[:3]} {torture.done}"
     print(seed, dict(torture.done), {k: v for k, v in server.status("Postern_%").items() if v and "not_now" in k})

@@ -21,7 +21,7 @@ from support.both_ports import follower, served  # noqa: F401
 from support.random_writes import LOCKS, READS, TABLES, Writes
 from support.sql_session import Literal
 
-STATEMENTS = int(os.environ.get("STATEMENTS") or 1500)
+STATEMENTS = int(os.environ.get("STATEMENTS") or 1000)
 
 
 @pytest.fixture

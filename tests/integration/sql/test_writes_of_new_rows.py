@@ -14,7 +14,7 @@ from support.both_ports import follower, served  # noqa: F401
 from support.random_new_rows import READS, TABLES, NewRows
 from support.waiting import until
 
-STATEMENTS = int(os.environ.get("STATEMENTS") or 1500)
+STATEMENTS = int(os.environ.get("STATEMENTS") or 1000)
 SETTINGS = (
     "SET sql_mode = DEFAULT",
     "SET sql_mode = ''",
