@@ -51,8 +51,8 @@ StreamHead StreamHead::of(Bytes text) {
 }
 
 std::string StreamHead::text() const {
-  constexpr size_t number_bytes_max = 20;
-  std::array<char, 2 * stream_id_bytes_max + number_bytes_max + 2> bytes;
+  constexpr size_t added_bytes_max = 20;
+  std::array<char, 2 * stream_id_bytes_max + added_bytes_max + 2> bytes;
   char *to = print_stream_id(bytes.data(), last);
   *to++ = ' ';
   to = print_stream_id(to, deleted);
