@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "door/testing/parts_of_worker.h"
 #include "door/testing/toy_engine.h"
-#include "ping/ping.h"
 
 namespace postern::door {
 namespace {
@@ -73,7 +73,7 @@ struct Door final : WayOut {
   std::vector<Connection *> left;
 };
 
-class TurnRunsTest : public ::testing::Test {
+class TurnRunsTest : public PartsOfWorkerTest {
  protected:
   explicit TurnRunsTest(bool writes = true)
       : connections_({.options = options_,
@@ -126,14 +126,6 @@ class TurnRunsTest : public ::testing::Test {
     return {text, static_cast<size_t>(std::max<ssize_t>(bytes, 0))};
   }
 
-  Options options_;
-  ping::Ping ping_{"pong"};
-  StatementPool statements_{"toy sql"};
-  net::Poller poller_;
-  net::WakeFd doorbell_;
-  Counters counters_;
-  const std::string name_ = "toy worker 1";
-  MemoryGuard guard_{name_, counters_};
   ToyEngine engine_;
   Nowhere home_;
   Door door_;

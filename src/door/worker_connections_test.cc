@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ping/ping.h"
+#include "door/testing/parts_of_worker.h"
 
 namespace postern::door {
 namespace {
@@ -36,7 +36,7 @@ struct Dozers final : Protocol {
   Dozer *last = nullptr;
 };
 
-class WorkerConnectionsTest : public ::testing::Test {
+class WorkerConnectionsTest : public PartsOfWorkerTest {
  protected:
   WorkerConnectionsTest() {
     options_.name = "toy";
@@ -96,14 +96,6 @@ class WorkerConnectionsTest : public ::testing::Test {
     }
   }
 
-  Options options_;
-  ping::Ping ping_{"pong"};
-  StatementPool statements_{"toy sql"};
-  net::Poller poller_;
-  net::WakeFd doorbell_;
-  Counters counters_;
-  const std::string name_ = "toy worker 1";
-  MemoryGuard guard_{name_, counters_};
   const Roster::Owner roster_ = Roster::make();
   std::unique_ptr<WorkerConnections> connections_;
 };
