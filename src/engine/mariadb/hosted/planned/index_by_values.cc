@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 
+#include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 
 namespace postern::mariadb {
@@ -148,7 +149,7 @@ void JoinPlan::note_choices_of(TABLE &table, std::span<const Field *const> equal
   const size_t before = choices_.size();
   for (uint index = 0; index < table.s->keys; ++index) {
     const KEY &key = table.key_info[index];
-    if (!table.keys_in_use_for_query.is_set(index) || (key.flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) continue;
+    if (!table.keys_in_use_for_query.is_set(index) || compat::is_full_text_or_spatial(key)) continue;
     const auto is_given = [&](const KEY_PART_INFO &part) {
       return (part.key_part_flag & HA_PART_KEY_SEG) == 0 &&
              std::ranges::find(equal, table.field[part.fieldnr - 1]) != equal.end();
