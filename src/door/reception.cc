@@ -210,23 +210,11 @@ Reception::Came Reception::deal(net::Fd accepted, net::Listener &socket, Worker 
   return Came::elsewhere;
 }
 
-bool Reception::begin_lone_commit(Worker &worker) {
-  const std::lock_guard guard(mutex_);
-  const auto others = std::ranges::count_if(workers_, [](const auto &one) { return !one->commits_alone(); }) - 1;
-  if (others < 1 || worker.connections() != 1) return false;
-  worker.note_commits_alone(true);
-  return true;
-}
-
-void Reception::end_lone_commit(Worker &worker) {
-  const std::lock_guard guard(mutex_);
-  worker.note_commits_alone(false);
-}
-
-/// The one with the fewest connections: `worker` where no other has fewer, or the first of them. None that commits.
+/// The one with the fewest connections: `worker` where no other has fewer, or the first of them.
 Worker &Reception::least_busy(Worker *worker) const {
-  const auto least = std::ranges::min_element(
-      workers_, {}, [](const auto &one) { return std::pair(one->commits_alone(), one->connections()); });
+  const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
+    return left->connections() < right->connections();
+  });
   return worker != nullptr && worker->connections() <= (*least)->connections() ? *worker : **least;
 }
 

@@ -75,10 +75,6 @@ class Reception {
   };
   /// Accepts one client at `socket` for the calling worker.
   Came accept(net::Listener &socket, Worker &worker, std::unique_ptr<Connection> &connection);
-  /// The worker is about to wait for a commit. True: it has one client, and gets no other one until end_lone_commit(),
-  /// and other workers are there for those that come.
-  bool begin_lone_commit(Worker &worker);
-  void end_lone_commit(Worker &worker);
 
   // Any thread.
 

@@ -26,7 +26,6 @@ void TurnRuns::run(Executor &executor, int64_t now_ms) {
     for (Connection *const connection : context_.connections.in_turn()) context_.connections.send(*connection);
   if (unflushed.empty() && !write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms))
     return run_writers(writers);
-  if (commit_alone(writers, unflushed)) return;
   if (give_away(settled, unflushed.size())) return;
   // Nobody else flushes, and they must not be answered before that.
   for (const Turn::Slice &slice : unflushed) slice.connection->die();
@@ -40,9 +39,10 @@ void TurnRuns::run_timed(std::span<Turn::Slice> slices, bool answers_may_wait) {
   if (times_.is_on()) times_.note(turn_->ops_of_all(slices));
 }
 
-/// Returns the number of those that are settled. The others, behind them, wait for a flush.
+/// Returns the number of those that are settled. The others, behind them, wait for a flush, which is for a worker with
+/// other clients: of a lone one a thread makes the commit that has nothing else to do.
 inline size_t TurnRuns::run_readers(std::span<Turn::Slice> readers) {
-  const bool answers_may_wait = context_.write_lane != nullptr;
+  const bool answers_may_wait = context_.write_lane != nullptr && context_.connections.count() > 1;
   run_timed(readers, answers_may_wait);
   if (context_.writes) write_runs_.note_readers(*turn_, readers, now_ms_);
   const size_t settled = answers_may_wait ? turn_->put_unflushed_last(readers) : readers.size();
@@ -74,21 +74,6 @@ void TurnRuns::keep_writers(std::span<Turn::Slice> writers) {
 void TurnRuns::run_writers(std::span<Turn::Slice> writers) {
   write_runs_.make(writers, now_ms_, [&] { run_timed(writers); });
   settle(writers);
-}
-
-/// The way to the lane and back costs as much as a third of a commit. False: somebody else might have to wait.
-bool TurnRuns::commit_alone(std::span<Turn::Slice> writers, std::span<Turn::Slice> unflushed) {
-  if (turns_away_.any() || !context_.lone_commits.begin_lone_commit()) return false;
-  struct AtTheEnd {
-    ~AtTheEnd() { commits.end_lone_commit(); }
-    LoneCommits &commits;
-  } const at_the_end{context_.lone_commits};
-  if (!writers.empty()) run_writers(writers);
-  if (unflushed.empty()) return true;
-  if (context_.lone_commits.flush()) settle(unflushed);
-  else
-    for (const Turn::Slice &slice : unflushed) slice.connection->die();
-  return true;
 }
 
 void TurnRuns::op_done(const Op &op) {

@@ -38,19 +38,6 @@ class WayOut {
   ~WayOut() = default;
 };
 
-/// Asked before a worker makes a commit that may have to wait.
-class LoneCommits {
- public:
-  /// Nobody else is, or will be, this worker's client until end_lone_commit(). False: there may be somebody.
-  virtual bool begin_lone_commit() = 0;
-  virtual void end_lone_commit() noexcept = 0;
-  /// Engine::flush(), between the two.
-  virtual bool flush() = 0;
-
- protected:
-  ~LoneCommits() = default;
-};
-
 class TurnRuns final : private Watcher {
  public:
   /// Everything outlives it.
@@ -62,7 +49,6 @@ class TurnRuns final : private Watcher {
     WorkerConnections &connections;
     Home &home;  ///< where the write lane returns turns to
     WayOut &way_out;
-    LoneCommits &lone_commits;
     Counters &counters;
     MemoryGuard &guard;
   };
@@ -92,7 +78,6 @@ class TurnRuns final : private Watcher {
   bool give_away(size_t readers, size_t unflushed);
   void keep_writers(std::span<Turn::Slice> writers);
   void run_writers(std::span<Turn::Slice> writers);
-  bool commit_alone(std::span<Turn::Slice> writers, std::span<Turn::Slice> unflushed);
   void op_done(const Op &op) override;
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);

@@ -63,13 +63,6 @@ struct Nowhere final : Home {
   void return_writes(std::unique_ptr<WriteJob>) noexcept override {}
 };
 
-/// Lets no worker commit alone.
-struct NotAlone final : LoneCommits {
-  bool begin_lone_commit() override { return false; }
-  void end_lone_commit() noexcept override {}
-  bool flush() override { return false; }
-};
-
 /// Keeps the connections that have left a turn.
 struct Door final : WayOut {
   void leave_turn(Connection &connection) override {
@@ -97,7 +90,6 @@ class TurnRunsTest : public PartsOfWorkerTest {
                .connections = connections_,
                .home = home_,
                .way_out = door_,
-               .lone_commits = not_alone_,
                .counters = counters_,
                .guard = guard_}) {
     connections_.set_time(1);
@@ -137,7 +129,6 @@ class TurnRunsTest : public PartsOfWorkerTest {
   ToyEngine engine_;
   Nowhere home_;
   Door door_;
-  NotAlone not_alone_;
   const Roster::Owner roster_ = Roster::make();
   WorkerConnections connections_;
   TurnRuns runs_;

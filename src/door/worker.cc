@@ -28,7 +28,6 @@ Worker::Worker(const Context &context, uint32_t number)
              .connections = connections_,
              .home = *this,
              .way_out = *this,
-             .lone_commits = *this,
              .counters = counters_,
              .guard = guard_}),
       events_(limits::events_per_turn_max),

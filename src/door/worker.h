@@ -40,7 +40,7 @@
 
 namespace postern::door {
 
-class Worker final : private WaitListener, private WayOut, private LoneCommits, public Home {
+class Worker final : private WaitListener, private WayOut, public Home {
  public:
   /// Everything outlives the worker.
   struct Context {
@@ -94,10 +94,6 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
 
   /// Connections given and not yet closed. Any thread.
   uint32_t connections() const { return connections_.count(); }
-  // For the reception, with its mutex held.
-  bool commits_alone() const { return commits_alone_; }
-  void note_commits_alone(bool it_does) { commits_alone_ = it_does; }
-
   void add_counters(Counters &sum) const;
   void add_figures(Crew::Figures &sum) const { crew_->add_figures(sum); }
   /// Adds how long requests took in the last minutes. Any thread.
@@ -113,9 +109,6 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
   std::unique_ptr<SlowJob> run_until_statement();
   std::unique_ptr<SlowJob> next_statement();
   void leave_turn(Connection &connection) override;
-  bool begin_lone_commit() override;
-  void end_lone_commit() noexcept override;
-  bool flush() override { return context_.engine.flush(); }
   void leave_for_pool(std::unique_ptr<SlowJob> job);
   void lend_thread(const SlowJob &job);
   void take_thread_back(std::unique_ptr<SlowJob> job, bool alive);
@@ -147,7 +140,6 @@ class Worker final : private WaitListener, private WayOut, private LoneCommits, 
   std::atomic<bool> stop_{false};
   const std::shared_ptr<Crew> crew_;
   Inbox inbox_;
-  bool commits_alone_ = false;  // guarded by the reception's mutex
 
   // The thread's own, but for some of its clients'.
   std::unique_ptr<Executor> executor_;

@@ -43,20 +43,6 @@ void Worker::adopt(std::unique_ptr<Connection> connection) {
   connections_.add(std::move(connection));
 }
 
-bool Worker::begin_lone_commit() {
-  const Options &options = context_.options;
-  if (options.commits_alone == nullptr || connections() != 1 || !options.commits_alone() ||
-      !context_.reception.begin_lone_commit(*this))
-    return false;
-  thread_waits();
-  return true;
-}
-
-void Worker::end_lone_commit() noexcept {
-  permit_.take();
-  context_.reception.end_lone_commit(*this);
-}
-
 /// Nobody knows how far the turn has come: all connections are closed.
 void Worker::break_off() {
   tables_.give_up(*executor_);

@@ -41,9 +41,6 @@ bool server_is_bootstrapping();
 /// Whether the server takes no writes, as a replica as a rule does. Any thread.
 bool server_is_read_only();
 
-/// Whether a commit waits for no replica and for no other node. Any thread. For doors with sessions of the server.
-bool commits_wait_for_disks_alone();
-
 /// Whether the server is set up to replicate another, whose changes come to it by themselves, or is going down. Any
 /// thread.
 bool server_is_replica();

@@ -71,7 +71,6 @@ door::Options PosternRunning::door_options() const {
   chosen.lets_in = "accounts";
   chosen.takes_others = settings.main_port != 0;
   chosen.statements_write = true;
-  chosen.commits_alone = engine::commits_wait_for_disks_alone;
   // One serves while the other waits for the disk, where nobody reads and so nothing is given to the write lane.
   chosen.threads_per_processor = 2;
   return chosen;

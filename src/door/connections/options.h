@@ -43,8 +43,6 @@ struct Options {
   uint32_t threads = 0;  ///< 0: threads_per_processor for each processor this process may use
   uint32_t threads_per_processor = 1;
   uint32_t scan_threads = 1;
-  /// Whether a worker may wait for a commit while it has but one client; nullptr: never. Any thread.
-  bool (*commits_alone)() = nullptr;
   uint32_t committers = 2;      ///< threads of the write lane of a door that writes; at least 1
   uint32_t login_threads = 0;   ///< 0: the protocol has no logins
   uint32_t script_threads = 0;  ///< at most; 0: the protocol has no scripts that may last

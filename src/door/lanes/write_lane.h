@@ -10,10 +10,8 @@
 // is theirs.
 //
 // A commit that has been quick may stall the next time, for a replica, a full disk or a frozen node: where it may
-// (Engine::commits_may_wait()) no worker commits that has other clients. One that commits by itself spares two wakes.
-// Its only client may have it wait for a disk (Options::commits_alone): nobody else becomes its client meanwhile, and
-// one worker is always left for those that come. Where no commit waits writers are given away only where others read
-// and runs have been seen to sleep, as for rows.
+// (Engine::commits_may_wait()) no worker commits. Elsewhere one that commits by itself spares two wakes: there writers
+// are given away only where others read and runs have been seen to sleep, as for rows.
 #pragma once
 
 #include <atomic>

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -51,14 +50,11 @@ class ToyEngine final : public Engine {
   std::atomic<int> committing{0};         ///< runs that wait for the next
   std::atomic<int> commits{0};            ///< runs with writes that may end
   std::atomic<int> commit_us{0};          ///< how long a run with writes sleeps besides
-  std::atomic<int> commits_in_lane{0};    ///< runs with writes that committers have begun to end
   std::atomic<int> written{0};            ///< requests to write with a committed run
   std::atomic<int> flushing{0};           ///< flushes that wait for the next
   std::atomic<int> flushes{0};            ///< flushes that may end
   std::atomic<bool> flush_fails{false};   ///< when they end
-  std::atomic<bool> flushed_in_lane{};    ///< the last flush was a committer's
-  static inline thread_local bool this_thread_commits = false;
-  std::atomic<bool> leaves_rows{false};  ///< runs with writes count rows that they had to leave
+  std::atomic<bool> leaves_rows{false};   ///< runs with writes count rows that they had to leave
 
   std::atomic<bool> commits_wait{false};  ///< Engine::commits_may_wait()
   std::atomic<bool> keeps_tables{true};   ///< Executor::keeps_tables()
@@ -66,7 +62,6 @@ class ToyEngine final : public Engine {
   bool up() const override { return ready; }
   bool commits_may_wait() const override { return commits_wait; }
   bool flush() override {
-    flushed_in_lane = this_thread_commits;
     ++flushing;
     while (!stopping && flushes == 0) std::this_thread::yield();
     --flushes;
@@ -222,7 +217,6 @@ class ToyExecutor final : public Executor {
   }
 
   void commit() {
-    if (ToyEngine::is_committer(who_)) ++engine_.commits_in_lane;
     wait_for(engine_.commits, engine_.committing);
     if (engine_.commit_us != 0) std::this_thread::sleep_for(std::chrono::microseconds(engine_.commit_us));
   }
@@ -314,7 +308,7 @@ class ToyExecutor final : public Executor {
 };
 
 inline std::unique_ptr<Executor> ToyEngine::attach(const ThreadIdentity &who, const std::atomic<bool> &stop) {
-  const bool in_lane = this_thread_commits = is_committer(who);
+  const bool in_lane = is_committer(who);
   while (!(ready && (lane_ready || !in_lane)) && !stop && !stopping)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::lock_guard guard(mutex_);

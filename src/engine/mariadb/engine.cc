@@ -58,10 +58,6 @@ bool knows_accounts() {
   return true;
 }
 
-bool commits_wait_for_disks_alone() {
-  return mariadb::commits_wait_for_disks_alone();
-}
-
 bool server_is_read_only() {
   return opt_readonly;
 }

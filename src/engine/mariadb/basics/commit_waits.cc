@@ -2,8 +2,6 @@
 
 #include "engine/mariadb/basics/commit_waits.h"
 
-#include <semisync_master.h>
-
 #include <atomic>
 
 #include "engine/mariadb/basics/compat.h"
@@ -45,10 +43,6 @@ bool commits_may_wait() {
   if (flush == nullptr || commits_are_shared(0)) return true;
   const ulong when = flushed_when(flush);
   return when != 0 && when != 2;
-}
-
-bool commits_wait_for_disks_alone() {
-  return !WSREP_ON_ && !rpl_semi_sync_master_enabled;
 }
 
 /// With 3 a commit in two steps flushes in both. The server's own participants are seen in the transaction.

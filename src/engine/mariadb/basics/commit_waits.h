@@ -14,9 +14,6 @@ void look_for_commit_waits();
 /// own thread. Any thread.
 bool commits_may_wait();
 
-/// Whether it may wait for disks of this machine, but neither for a replica nor for another node. Any thread.
-bool commits_wait_for_disks_alone();
-
 /// Whether commits, which may wait, wait for nothing but a flush of InnoDB's log, so that they can be made first and be
 /// flushed later. Any thread.
 bool commits_wait_for_flush_alone();

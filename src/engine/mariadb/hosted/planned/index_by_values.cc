@@ -19,7 +19,7 @@ namespace {
 
 /// Counting costs two searches of the index.
 constexpr size_t choices_max = 3;
-/// With more classes it is not looked at them any more: planning costs more than a worse plan, which is given back.
+/// With more classes nobody counts any more: planning costs more than a worse plan, which is given back.
 constexpr size_t classes_max = 24;
 /// So many rows examined are no surprise.
 constexpr uint64_t rows_few = 64;
