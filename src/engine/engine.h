@@ -2,6 +2,7 @@
 // need. Which server that is, is up to the folder that is linked; its headers stay there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,6 +35,9 @@ std::string configured_otherwise(const char *built_for);
 /// Which member of a session is elsewhere for certain: the server's own functions say other things of it than our code
 /// sees. Empty: none that can be asked for. While plugins are loaded.
 std::string unlike_the_server();
+
+/// How deep on a thread's stack the server's code may go, on whichever thread it runs. While plugins are loaded.
+size_t stack_bytes();
 
 /// Whether the server runs to install or upgrade itself (--bootstrap), when no door should open.
 bool server_is_bootstrapping();

@@ -95,6 +95,7 @@ Doors::Doors(const char *plugin, const DoorSettings &settings, const ClientSetti
       engine_(engine::make_engine(names)),
       buffer_bytes_(settings.max_buffer_bytes) {
   descriptors::set_bound(clients_bound);
+  door::Thread::want_stack(engine::stack_bytes());
 }
 
 Doors::~Doors() {

@@ -1,9 +1,14 @@
 // thread.h: a thread with a stack large enough for a database server's code, and a name.
+//
+// The server stops recursions, as of a deeply nested expression, where its own threads' stack ends (thread_stack),
+// whichever thread they are on: each of ours has as much, at least.
 #pragma once
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <new>
@@ -46,15 +51,18 @@ class Thread {
     running_ = false;
   }
   bool running() const { return running_; }
+  /// Threads that are started from now on have that much of a stack, at least. Any thread.
+  static void want_stack(size_t bytes) {
+    for (size_t now = stack_bytes_; now < bytes && !stack_bytes_.compare_exchange_weak(now, bytes);) continue;
+  }
   /// Whether the calling thread is one of these, and so has to return through this code.
   static bool is_caller() { return is_one_; }
 
  private:
   static bool create(void *(*body)(void *), void *argument, pthread_t &made) {
-    static constexpr size_t stack_bytes = size_t{2} << 20;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_attr_setstacksize(&attributes, stack_bytes_);
     errno = pthread_create(&made, &attributes, body, argument);
     pthread_attr_destroy(&attributes);
     return errno == 0;
@@ -73,6 +81,7 @@ class Thread {
   }
 
   static inline thread_local bool is_one_ = false;
+  static inline std::atomic<size_t> stack_bytes_{size_t{2} << 20};
 
   pthread_t thread_{};
   Body body_ = nullptr;

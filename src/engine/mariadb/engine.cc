@@ -50,6 +50,10 @@ std::unique_ptr<Engine> make_engine(LoginNames names) {
   return std::make_unique<mariadb::MariaEngine>(names);
 }
 
+size_t stack_bytes() {
+  return my_thread_stack_size;
+}
+
 bool server_is_bootstrapping() {
   return opt_bootstrap;
 }

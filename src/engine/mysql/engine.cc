@@ -36,6 +36,10 @@ std::unique_ptr<Engine> make_engine(LoginNames names) {
   return std::make_unique<mysqld::MysqlEngine>(names);
 }
 
+size_t stack_bytes() {
+  return my_thread_stack_size;
+}
+
 bool server_is_bootstrapping() {
   return opt_initialize;
 }
