@@ -1,7 +1,8 @@
 // turn_lists.h: which of a worker's connections this turn is about, which the next one begins with, and which are dead.
 //
 // A worker has one of these, and its thread alone touches it; it owns no connection. Each connection is in a list once
-// at most, so none of them grows beyond what make_room_for() has reserved.
+// at most, so none of them grows beyond what make_room_for() has reserved. Few of thousands are in a turn, and room
+// that none of them has needed takes no memory.
 #pragma once
 
 #include <algorithm>
@@ -10,22 +11,25 @@
 #include <utility>
 #include <vector>
 
+#include "base/page_allocator.h"
 #include "door/connections/connection.h"
 
 namespace postern::door {
 
 class TurnLists {
  public:
+  using List = std::vector<Connection *, PageAllocator<Connection *>>;
+
   /// So many connections fit into each list. Throws std::bad_alloc.
   void make_room_for(size_t count) {
-    for (std::vector<Connection *> *const list : all())
+    for (List *const list : all())
       if (list->capacity() < count) list->reserve(std::max<size_t>(2 * count, 64));
   }
   /// Whether one more connection can be added to this turn.
   bool has_room() const { return this_turn_.size() < this_turn_.capacity(); }
 
   /// The connections of this turn. Valid until one is added or removed.
-  const std::vector<Connection *> &this_turn() const { return this_turn_; }
+  const List &this_turn() const { return this_turn_; }
   size_t next_turn_size() const { return next_turn_.size(); }
 
   void add_to_this_turn(Connection &connection) {
@@ -74,16 +78,16 @@ class TurnLists {
   void clear() {
     for (Connection *const connection : next_turn_) connection->in_next_turn = false;
     for (Connection *const connection : this_turn_) connection->in_this_turn = false;
-    for (std::vector<Connection *> *const list : all()) list->clear();
+    for (List *const list : all()) list->clear();
   }
 
  private:
-  std::array<std::vector<Connection *> *, 4> all() { return {&this_turn_, &next_turn_, &resumed_, &dead_}; }
+  std::array<List *, 4> all() { return {&this_turn_, &next_turn_, &resumed_, &dead_}; }
 
-  std::vector<Connection *> this_turn_;
-  std::vector<Connection *> next_turn_;
-  std::vector<Connection *> resumed_;  // from the turn before; empty outside begin_turn()
-  std::vector<Connection *> dead_;
+  List this_turn_;
+  List next_turn_;
+  List resumed_;  // from the turn before; empty outside begin_turn()
+  List dead_;
 };
 
 }  // namespace postern::door

@@ -134,7 +134,7 @@ void Worker::receive(size_t event_count) {
 void Worker::await_writers() {
   const WriteRuns &runs = runs_.write_runs();
   CommitDelay &delay = runs_.write_runs().delay();
-  const std::vector<Connection *> &ready = connections_.in_turn();
+  const TurnLists::List &ready = connections_.in_turn();
   if (ready.empty() || !delay.may_wait()) return;
   size_t looked_at = 0;
   size_t back = 0;
@@ -159,7 +159,7 @@ void Worker::await_writers() {
 void Worker::collect() {
   Turn &turn = runs_.turn();
   runs_.begin(clock_.began_us());
-  const std::vector<Connection *> &connections = connections_.in_turn();
+  const TurnLists::List &connections = connections_.in_turn();
   for (uint32_t i = 0; i < connections.size(); ++i) {
     Connection &connection = *connections[i];
     if (connection.is_dead() || !connection.has_work()) continue;

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "base/counters.h"
 #include "base/descriptors.h"
@@ -84,7 +83,7 @@ class WorkerConnections {
   /// Those that others have woken, or have something for.
   void take_woken();
   /// Those that this turn is about. Valid until one more is, or leaves.
-  const std::vector<Connection *> &in_turn() const { return lists_.this_turn(); }
+  const TurnLists::List &in_turn() const { return lists_.this_turn(); }
   /// Sends the rest, and ensures that each connection of the turn comes up again when there is something to do.
   void finish() {
     for (Connection *const connection : lists_.this_turn()) finish_with(*connection);
