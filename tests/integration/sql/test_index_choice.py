@@ -131,6 +131,43 @@ def test_the_end_of_an_index_is_left_to_the_server(server, rows):
     assert port.ask(reasons) == (("a result that the server knows before it reads a row",),)
 
 
+def statement_number(session):
+    """The server counts statements, and each attempt of a worker is one."""
+    return session.ask("SELECT QUERY_ID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")[0][0]
+
+
+@pytest.mark.skipif(SERIES != "10.11", reason="which plans MariaDB 11.8 gives back was not looked at")
+@pytest.mark.parametrize("known", [True, False], ids=["values that come again", "other values each time"])
+def test_values_are_given_to_their_plan_at_once(server, known):
+    """The first plan is for rare values; the numbers of rows of others are remembered, or are those of the last ones."""
+    server.execute(
+        "CREATE OR REPLACE TABLE work (id INT AUTO_INCREMENT PRIMARY KEY, kind VARCHAR(20) NOT NULL, owner INT NOT NULL,"
+        " about VARCHAR(200) NOT NULL, KEY kind (kind), KEY owner (owner))",
+        "INSERT INTO work (kind, owner, about) SELECT IF(seq % 2, 'usual', CONCAT('rare ', seq % 600)), seq % 150,"
+        " REPEAT('x', 150) FROM seq_1_to_3000",
+        "ANALYZE TABLE work",
+        database="test",
+    )
+    door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
+    form = "SELECT COUNT(about), SUM(id) FROM work WHERE kind = '{}' AND owner = {}"
+    for number in range(2, 60, 2):
+        door.ask(form.format(f"rare {number}", number))
+    texts = [form.format("usual", 1 + 2 * (number % 4 if known else number)) for number in range(70)]
+    for text in texts[:20]:
+        assert door.ask(text) == port.ask(text)
+    before, began = fast(server), statement_number(port)
+    for text in texts[20:]:
+        door.ask(text)
+    ended = statement_number(port)
+    assert fast(server) - before == 50
+    # A turn of the worker takes one, and the statement; a plan that is tried in vain takes another.
+    assert ended - began <= 2 * 50 + 15
+    # Back to those of the first plan, with rows that are others by now.
+    server.execute("UPDATE work SET kind = CONCAT('rare ', id) WHERE kind = 'usual' AND id > 20", database="test")
+    for text in texts + [form.format(f"rare {number}", number) for number in range(2, 60, 2)]:
+        assert door.ask(text) == port.ask(text)
+
+
 @pytest.mark.skipif(SERIES != "10.11", reason="which plans MariaDB 11.8 gives back was not looked at")
 def test_rows_of_a_value_come_by_the_index_that_the_server_takes(server):
     """One value has half of the rows, others few: the server reads all rows for it, and a few by the index for those."""

@@ -13,12 +13,13 @@
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
+#include "engine/sql/plans/row_classes.h"
 
 namespace postern::mariadb {
 namespace {
 
 /// Counting costs two searches of the index.
-constexpr size_t choices_max = 3;
+constexpr size_t choices_max = sql::RowClasses::letters_max;
 /// With more classes nobody counts any more: planning costs more than a worse plan, which is given back.
 constexpr size_t classes_max = 24;
 /// So many rows examined are no surprise.
@@ -108,12 +109,17 @@ void JoinPlan::give_hints() const {
 
 /// When it has the values of its first execution, and the server's choice is not restricted yet. False: it would read
 /// many rows where the server finds one.
-bool JoinPlan::note_choices() {
+bool JoinPlan::note_choices(Bytes of) {
   if (as_said_ || is_union_ || values_.empty() || !is_one_select() || lock_ != FormLock::none) return true;
   const std::vector<const Field *> equal = columns_of_values();
   for (TABLE *const table : tables_) note_choices_of(*table, equal);
   if (choices_.size() > choices_max) choices_.resize(choices_max);
   serves_.push_back(row_classes());
+  if (!of.empty() && !choices_.empty()) {
+    // It may be tried for values that had such numbers of rows before.
+    looks_ = of_classes_ = true;
+    serves_.emplace_back(of);
+  }
   if (!wanted_.none) return true;
   looks_ = true;
   return !choices_.empty() && std::ranges::none_of(serves_[0], [](char one) { return one > class_of(rows_few); });
@@ -184,7 +190,7 @@ bool JoinPlan::is_for(Executed &executed) {
   if (!looks_ || !executed.row_classes.empty()) return true;
   std::string classes = row_classes();
   if (std::ranges::find(serves_, classes) != serves_.end()) return true;
-  if (std::ranges::find(others_, classes) == others_.end()) {
+  if (!of_classes_ && std::ranges::find(others_, classes) == others_.end()) {
     if (others_.size() == classes_max) {
       looks_ = false;
       return true;

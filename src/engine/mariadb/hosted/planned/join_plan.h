@@ -228,7 +228,7 @@ class JoinPlan final : public KeptPlan {
   bool is_one_select() const;
   void note_accesses();
   void give_hints() const;
-  bool note_choices();
+  bool note_choices(Bytes row_classes);
   std::vector<const Field *> columns_of_values() const;
   void note_choices_of(TABLE &table, std::span<const Field *const> equal);
   std::string row_classes() const;
@@ -277,6 +277,7 @@ class JoinPlan final : public KeptPlan {
   std::vector<std::string> serves_;  // classes of rows
   std::vector<std::string> others_;  // for which there may be a better plan
   bool looks_ = false;               // at the rows before each execution
+  bool of_classes_ = false;          // it is not the form's first plan
   uint64_t most_examined_ = 0;       // where it did not look
   PlanMemory memory_;
   PlanMemory run_memory_;  // what an execution but the first takes, until its end

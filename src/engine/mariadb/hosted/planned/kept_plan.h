@@ -55,6 +55,7 @@ struct ToBePlanned {
   const std::vector<FormView> &views;    ///< their SELECTs are in the text
   uint64_t version = 0;                  ///< version_of_tables()
   FormLock lock = FormLock::none;        ///< of the rows
+  Bytes row_classes{};                   ///< as in Executed: it is for such values; empty: for any
 };
 
 /// What an execution has met.

@@ -243,7 +243,7 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   thd->server_status &= ~uint{SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED};
   thd->query_plan_flags = QPLAN_INIT;
   if (!prepare() || !note_dependence(select) || !take_first_values(what, why)) return false;
-  if (!note_choices()) {
+  if (!note_choices(what.row_classes)) {
     why = "MIN or MAX, which the server finds at an end of an index";
     return false;
   }

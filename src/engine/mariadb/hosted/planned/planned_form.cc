@@ -238,14 +238,25 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   return why;
 }
 
+/// The shape of a plan: the values that shape it, and `row_classes`, empty or those that it is made for. Good until the
+/// next call on this thread.
+Bytes PlannedForm::shape_for(const Known &known, Bytes row_classes) {
+  static thread_local std::string shape;
+  shape = known.values;
+  if (!row_classes.empty()) shape.append(1, '~').append(row_classes);
+  return shape;
+}
+
+KeptPlan *PlannedForm::kept_for(THD *thd, KeptPlans &plans, const Known &known, Bytes row_classes) const {
+  const PlanContext context(thd);
+  return plans.find({id_, shape_for(known, row_classes), context}, known.version);
+}
+
 /// `row_classes`: empty, or those that the values have.
 KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
                                 Bytes row_classes) const {
   const PlanContext context(thd);
-  static thread_local std::string shape;
-  shape = known.values;
-  if (!row_classes.empty()) shape.append(1, '~').append(row_classes);
-  const PlanKey key{id_, shape, context};
+  const PlanKey key{id_, shape_for(known, row_classes), context};
   if (KeptPlan *const plan = plans.find(key, known.version); plan != nullptr) return plan;
   const std::string text = text_with(statement.values, thd, false);
   if (text.empty()) return nullptr;
@@ -262,7 +273,8 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
                                      .tables = parts_.tables,
                                      .views = parts_.views,
                                      .version = known.version,
-                                     .lock = parts_.lock},
+                                     .lock = parts_.lock,
+                                     .row_classes = row_classes},
                                     why);
   if (plan == nullptr) {
     const uint32_t times = unplanned_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -283,25 +295,41 @@ void PlannedForm::give_back(const char *why) const {
   given_back_.store(why, std::memory_order_relaxed);
 }
 
-/// By the plan of the form, or one for such values.
+/// By the plan of the form, or one for such values. The one that served the like of them is tried before others.
 std::optional<NotNow> PlannedForm::execute_best(const Asked &asked, KeptPlans &plans, const Known *&known,
                                                 Output &output) const {
   const Statement &statement = asked.statement;
-  if (judge_.is_heavy(sql::hash_of_values(statement.values))) return NotNow::too_much;
-  KeptPlan *plan = plan_for(asked.thd, plans, statement, *known, {});
-  if (plan == nullptr) return NotNow::table_busy;
+  const uint64_t values = sql::hash_of_values(statement.values);
+  if (judge_.is_heavy(values)) return NotNow::too_much;
   Executed executed;
-  std::optional<NotNow> why = execute(asked, plans, *plan, executed, known, output);
-  if (!why || executed.row_classes.empty()) return why;
-  KeptPlan *other = plan_for(asked.thd, plans, statement, *known, executed.row_classes);
-  if (other == nullptr) return NotNow::table_busy;
-  // Others may have left for it.
-  plan = plan_for(asked.thd, plans, statement, *known, {});
-  if (plan != nullptr && plan != other && plan->shown() == other->shown()) {
-    plan->serve(executed.row_classes);
-    plans.drop(other);
-    other = plan;
+  const std::string likely = row_classes_.of(values);
+  if (KeptPlan *const plan = likely.empty() ? nullptr : kept_for(asked.thd, plans, *known, likely); plan != nullptr) {
+    const std::optional<NotNow> why = execute(asked, plans, *plan, executed, known, output);
+    if (executed.row_classes.empty()) {
+      row_classes_.note(values, likely);
+      return why;
+    }
   }
+  KeptPlan *other = executed.row_classes.empty() ? nullptr : kept_for(asked.thd, plans, *known, executed.row_classes);
+  if (other == nullptr) {
+    KeptPlan *plan = plan_for(asked.thd, plans, statement, *known, {});
+    if (plan == nullptr) return NotNow::table_busy;
+    executed = {};
+    const std::optional<NotNow> why = execute(asked, plans, *plan, executed, known, output);
+    if (!why) row_classes_.note(values, {});
+    if (!why || executed.row_classes.empty()) return why;
+    other = plan_for(asked.thd, plans, statement, *known, executed.row_classes);
+    if (other == nullptr) return NotNow::table_busy;
+    // Others may have left for it.
+    plan = plan_for(asked.thd, plans, statement, *known, {});
+    if (plan != nullptr && plan != other && plan->shown() == other->shown()) {
+      plan->serve(executed.row_classes);
+      plans.drop(other);
+      executed.row_classes.clear();
+      other = plan;
+    }
+  }
+  row_classes_.note(values, executed.row_classes);
   return execute(asked, plans, *other, executed, known, output);
 }
 

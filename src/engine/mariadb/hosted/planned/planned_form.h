@@ -13,6 +13,7 @@
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 #include "engine/sql/plans/plan_judge.h"
+#include "engine/sql/plans/row_classes.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 
 namespace postern::mariadb {
@@ -77,6 +78,8 @@ class PlannedForm final : public StatementPlan {
   const Known *find(const AnswerShape &shape, Bytes values, bool rows) const;
   std::string text_with(std::span<const Value> values, const THD *thd, bool all) const;
   std::span<const Value> values_of(const Statement &statement) const;
+  static Bytes shape_for(const Known &known, Bytes row_classes);
+  KeptPlan *kept_for(THD *thd, KeptPlans &plans, const Known &known, Bytes row_classes) const;
   KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
                      Bytes row_classes) const;
   std::optional<NotNow> execute_best(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
@@ -96,6 +99,7 @@ class PlannedForm final : public StatementPlan {
   mutable NewestFirst<Shown> shown_;
   mutable std::atomic<uint32_t> known_count_{0};
   mutable sql::PlanJudge judge_;
+  mutable sql::RowClasses row_classes_;
   mutable std::atomic<const char *> given_back_{nullptr};
   mutable std::atomic<uint64_t> asked_since_{0};
   mutable std::atomic<uint64_t> given_back_for_{0};  // so many statements
