@@ -131,6 +131,23 @@ def test_the_end_of_an_index_is_left_to_the_server(server, rows):
     assert port.ask(reasons) == (("a result that the server knows before it reads a row",),)
 
 
+@pytest.mark.parametrize("limit", ["", " LIMIT 1"])
+@pytest.mark.parametrize("kind, few", [("usual", False), ("rare 8", True)])
+def test_the_end_of_the_rows_of_a_value(server, kind, few, limit):
+    """The server reads one row at that end, and a plan reads all rows of the value: one is made only for a few of them."""
+    server.execute(TABLE, ROWS, "ANALYZE TABLE comment", database="test")
+    door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
+    text = f"SELECT MAX(id) AS of_{'few' if few else 'many'} FROM comment WHERE kind = '{kind}'{limit}"
+    for _ in range(10):
+        assert door.ask(text) == port.ask(text)
+    before = fast(server)
+    ours, answers = door.rows_of([text] * 20)
+    assert fast(server) - before == (20 if few else 0)
+    theirs, expected = port.rows_of([text] * 20)
+    assert answers == expected
+    assert ours <= theirs + 20 * 2
+
+
 def statement_number(session):
     """The server counts statements, and each attempt of a worker is one."""
     return session.ask("SELECT QUERY_ID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")[0][0]
