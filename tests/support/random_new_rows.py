@@ -168,7 +168,7 @@ class NewRows:
         """The same types, with other keys here and there."""
 
         def other(value):
-            if self.random.random() < 0.6 or value is None:
+            if self.random.random() < 0.6 or value is None or isinstance(value, float):
                 return value
             if isinstance(value, int):
                 return self.random.randrange(1, 40)
