@@ -138,6 +138,27 @@ def test_an_update_that_fails_has_told_the_id(tables):
     ask(sessions, "COMMIT")
 
 
+@pytest.mark.parametrize("mode", ["", "STRICT_TRANS_TABLES"])
+@pytest.mark.parametrize("begin", ["SET autocommit = 1", "BEGIN"])
+def test_last_insert_id_of_numbers_below_zero_and_null(tables, begin, mode):
+    """It is unsigned, so that a column of signed integers does not take it, and 0 for NULL."""
+    table = (
+        "CREATE OR REPLACE TABLE signed (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(8) NOT NULL UNIQUE, n INT)",
+        "INSERT INTO signed VALUES (-3, 'below', -7), (4, 'above', 7), (5, 'none', NULL)",
+    )
+    for database in SIDES.values():
+        tables.execute(*table, database=database)
+    sessions = pair(tables)
+    ask(sessions, f"SET sql_mode = '{mode}'")
+    for column in ("id", "n"):
+        text = f"INSERT INTO signed (name) VALUES ('%s') ON DUPLICATE KEY UPDATE {column} = LAST_INSERT_ID({column})"
+        ask(sessions, begin)
+        for name in ("above", "above", "above", "below", "none", "above", "none", "below"):
+            for left in (text % name, "SHOW WARNINGS", "SELECT LAST_INSERT_ID()", "SELECT * FROM signed"):
+                ask(sessions, left)
+        ask(sessions, "COMMIT")
+
+
 def unused(value, number):
     return value + 1000 + number if isinstance(value, int) else f"{value}{number}"[-30:]
 

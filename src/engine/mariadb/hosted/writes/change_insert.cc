@@ -267,6 +267,17 @@ std::optional<NotNow> ChangeRow::update_duplicate(ulonglong next_id, Changed &ch
   return return_row(changed);
 }
 
+/// LAST_INSERT_ID(c) is unsigned: the server refuses or rounds it where the column has a number below zero, and takes
+/// NULL for 0.
+bool ChangeRow::may_tell_id() const {
+  for (size_t i = 0; i < form_->assignments.size(); ++i) {
+    if (form_->assignments[i].how != FormAssignment::How::tell) continue;
+    Field &field = *table_->field[change_->assignments[i].field];
+    if (field.is_null() || (!field.is_unsigned() && field.val_int() < 0)) return false;
+  }
+  return true;
+}
+
 void ChangeRow::tell_id(Changed &changed) const {
   for (size_t i = 0; i < form_->assignments.size(); ++i)
     if (form_->assignments[i].how == FormAssignment::How::tell)
@@ -284,6 +295,7 @@ bool ChangeRow::names_id() const {
 std::optional<NotNow> ChangeRow::fill_duplicate() {
   keep_new_row();
   restore_record(table_, record[1]);
+  if (!may_tell_id()) return NotNow::row_refused;
   if (const auto why = fill()) return why;
   return check_filled();
 }

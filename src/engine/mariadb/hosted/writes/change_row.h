@@ -69,6 +69,7 @@ class ChangeRow {
   void pass_over(size_t at, unsigned long long next_id, Changed &changed);
   std::optional<NotNow> update_duplicate(unsigned long long next_id, Changed &changed);
   std::optional<NotNow> replace(int &code, Changed &changed);
+  bool may_tell_id() const;
   void tell_id(Changed &changed) const;
   bool names_id() const;
   std::optional<NotNow> fill_new(const std::vector<FormValue> &row);
