@@ -102,7 +102,7 @@ MORE_STATUS = {
         "estimate that errs low. |",
     ],
 }
-ABOUT_STATUS = {"memcached": ["`stats` tells them, too.\n"]}
+ABOUT_STATUS = {"memcached": ["`stats` reports them, too.\n"]}
 
 
 def own_status(plugin):
