@@ -130,3 +130,19 @@ def test_hints_are_obeyed(plain, text):
     assert fast(plain) - before >= 16
     missing = text.replace("(PRIMARY)", "(nothing)").replace("(person)", "(nothing)") % 1
     assert door.query(missing) == port.query(missing)
+
+
+def test_null_is_the_last_id_once_where_the_session_says_so(plain):
+    """With sql_auto_is_null `id IS NULL` alone finds the row that was inserted last, the first time that it is asked for."""
+    plain.execute("CREATE OR REPLACE TABLE made (id INT AUTO_INCREMENT PRIMARY KEY, v INT)", database="test")
+    asked = "SELECT v FROM made WHERE id IS NULL"
+    pair = [Session(plain.env[port], "own", "test") for port in ("POSTERN_PORT", "SQL_PORT")]
+    before = fast(plain)
+    for turn in range(16):
+        insert = f"INSERT INTO made (v) VALUES ({turn})"
+        steps = (asked, insert, f"SET sql_auto_is_null = {turn % 3 % 2}", asked, asked, insert, asked, asked)
+        for step in steps:
+            answers = [columns_and_rows(one.query(step)) for one in pair]
+            if "INSERT" not in step:  # their ids differ
+                assert answers[0] == answers[1], (step, turn)
+    assert fast(plain) - before >= 24

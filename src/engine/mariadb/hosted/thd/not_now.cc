@@ -40,6 +40,13 @@ bool bulk_insert_may_wait(THD *thd) {
   return (thd->variables.option_bits & relaxed) == relaxed && thd->in_active_multi_stmt_transaction();
 }
 
+/// With sql_auto_is_null the server takes the next `id IS NULL` for `id = LAST_INSERT_ID()`, once after each id that it
+/// has generated.
+bool null_may_be_last_id(const THD *thd) {
+  return (thd->variables.option_bits & OPTION_AUTO_IS_NULL) != 0 && thd->substitute_null_with_insert_id &&
+         thd->first_successful_insert_id_in_prev_stmt != 0;
+}
+
 }  // namespace
 
 void count(NotNow why) {
@@ -67,6 +74,7 @@ std::optional<NotNow> session_allows(THD *thd) {
   if (thd->tx_isolation == ISO_SERIALIZABLE && thd->in_multi_stmt_transaction_mode()) return NotNow::serializable;
   if (thd->has_thd_temporary_tables()) return NotNow::temporary_table;
   if (bulk_insert_may_wait(thd)) return NotNow::bulk_insert;
+  if (null_may_be_last_id(thd)) return NotNow::auto_is_null;
   if (variables.select_limit != HA_POS_ERROR) return NotNow::select_limit;
   if (variables.vers_asof_timestamp.type != SYSTEM_TIME_UNSPECIFIED) return NotNow::as_of;
   if (variables.max_statement_time != 0) return NotNow::statement_time;
