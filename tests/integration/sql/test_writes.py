@@ -37,6 +37,7 @@ SETTINGS = (
     "SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'",
     "SET sql_mode = 'NO_BACKSLASH_ESCAPES,STRICT_TRANS_TABLES'",
     "SET sql_mode = 'ANSI_QUOTES'",
+    "SET sql_mode = 'EMPTY_STRING_IS_NULL'",
     "SET NAMES gbk",
     "SET NAMES sjis",
     "SET time_zone = '+05:30'",
@@ -466,3 +467,22 @@ def test_many_sessions_share_a_commit(tables):
             assert session.answer()[4] == 0
     assert fast(tables) - before == 20 * 24
     assert groups() - commits < 20 * 24 / 2
+
+
+def test_an_empty_text_may_be_null(tables):
+    """Where the sql_mode says so: forms are the same in it, and so are the statements that have been prepared before."""
+    sessions = pair(tables)
+    for mode in ("DEFAULT", "'EMPTY_STRING_IS_NULL'", "DEFAULT"):
+        ask(sessions, f"SET sql_mode = {mode}")
+        for number, text in enumerate(("a", "b", "c", "", "d", ""), 20):
+            for values in ((text, number), (text, number + 20)):
+                statement = "UPDATE w SET c = ? WHERE id = ?"
+                ask(
+                    sessions,
+                    sql_session.in_text(statement, values) if number % 2 else statement,
+                    None if number % 2 else values,
+                )
+            ask(sessions, f"INSERT INTO ids (a, t) VALUES ('{number}{len(mode)}', '{text}')")
+            ask(sessions, f"SELECT id FROM w WHERE c = '{text}' AND u > 15")
+            ask(sessions, "SELECT id FROM w WHERE c = ? AND u > 15", (text,))
+    same_tables(tables, READS)

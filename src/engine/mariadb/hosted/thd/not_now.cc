@@ -75,6 +75,8 @@ std::optional<NotNow> session_allows(THD *thd) {
   if (thd->has_thd_temporary_tables()) return NotNow::temporary_table;
   if (bulk_insert_may_wait(thd)) return NotNow::bulk_insert;
   if (null_may_be_last_id(thd)) return NotNow::auto_is_null;
+  // A value of a form would be NULL in one execution, and a text in the next.
+  if (variables.sql_mode & MODE_EMPTY_STRING_IS_NULL) return NotNow::empty_is_null;
   if (variables.select_limit != HA_POS_ERROR) return NotNow::select_limit;
   if (variables.vers_asof_timestamp.type != SYSTEM_TIME_UNSPECIFIED) return NotNow::as_of;
   if (variables.max_statement_time != 0) return NotNow::statement_time;
