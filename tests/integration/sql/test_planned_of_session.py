@@ -146,3 +146,39 @@ def test_null_is_the_last_id_once_where_the_session_says_so(plain):
             if "INSERT" not in step:  # their ids differ
                 assert answers[0] == answers[1], (step, turn)
     assert fast(plain) - before >= 24
+
+
+DESCRIBED = (
+    (
+        "div_precision_increment",
+        (4, 0, 9),
+        "SELECT s.id / 3, AVG(s.n) FROM sale s WHERE s.person = %d GROUP BY 1 ORDER BY 1",
+    ),
+    (
+        "group_concat_max_len",
+        (1000, 40, 70000),
+        "SELECT GROUP_CONCAT(s.n ORDER BY s.id) FROM sale s WHERE s.person = %d",
+    ),
+    ("lc_time_names", ("'en_US'", "'mn_MN'", "'ja_JP'"), f"SELECT DAYNAME(s.d), DATE_FORMAT(s.d, '%%M') {WHERE}"),
+)
+
+
+@pytest.mark.parametrize("variable, settings, text", DESCRIBED, ids=[one[0] for one in DESCRIBED])
+def test_columns_are_described_by_the_sessions_settings(plain, variable, settings, text):
+    """Their lengths and decimals, in answers and where a statement is prepared."""
+    pairs = [[Session(plain.env[port], "own", "test") for port in ("POSTERN_PORT", "SQL_PORT")] for _ in settings]
+    prepared = text.replace("%%", "%").replace("%d", "?")
+    before = fast(plain)
+    for turn in range(30):
+        for at, pair in enumerate(pairs):
+            for one in pair:
+                one.query(f"SET {variable} = {settings[(at + turn // 10) % len(settings)]}")
+            for ask in (
+                lambda one: one.query(text % (turn % 9 + 1)),
+                lambda one: one.execute(prepared, (turn % 9 + 1,)),
+            ):
+                answers = [columns_and_rows(ask(one)) for one in pair]
+                assert answers[0] == answers[1], (turn, at)
+            answers = [one.prepare(prepared)[1][9:] for one in pair]
+            assert answers[0] == answers[1], (turn, at)
+    assert fast(plain) - before >= 60

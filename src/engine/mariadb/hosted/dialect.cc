@@ -37,7 +37,9 @@ void append(std::string &context, Number number) {
 
 }  // namespace
 
-/// The meaning of a text depends on these. Each character set has its own CHARSET_INFO, for good.
+/// The meaning of a text depends on these, and how the columns of its answer are described: quotients, GROUP_CONCAT and
+/// names of days have lengths and decimals by the session's settings. Each character set has its own CHARSET_INFO, each
+/// locale its own MY_LOCALE, for good.
 void Dialect::note(const THD *thd) {
   const system_variables &variables = thd->variables;
   std::string context;
@@ -46,6 +48,9 @@ void Dialect::note(const THD *thd) {
   append(context, variables.character_set_client);
   append(context, variables.collation_connection);
   append(context, variables.option_bits & OPTION_AUTO_IS_NULL);
+  append(context, variables.div_precincrement);
+  append(context, variables.group_concat_max_len);
+  append(context, variables.lc_time_names);
   if (thd->db.str != nullptr) context.append(1, '.').append(thd->db.str, thd->db.length);
   if (context == context_) return;
   context_ = std::move(context);
