@@ -221,3 +221,19 @@ def test_a_view_is_the_servers_for_a_true_reason(plain):
         "SELECT STATE FROM information_schema.POSTERN_PLANS WHERE FORM LIKE 'SELECT name FROM seen %'"
     ) == [("served",)]
     plain.execute("DROP TABLE seen", database="test")
+
+
+@pytest.mark.parametrize(
+    "column, values",
+    [
+        ("h.since", ("'2024-01-01 05:00:00'", "'2024-01-01 06:00:00.000'", "'2024-01-01 07:00:00.0'", "'2024-01-02%'")),
+        ("s.price", ("2.5", "2.50", "'3.5'", "'3.50'", "4.50", "'%.25'")),
+        ("h.born", ("'1970-01-05'", "'1970-1-6'", "'1970-01-07 00:00:00'", "DATE'1970-01-08'", "'1970-02%'")),
+        ("s.id", ("5", "'5'", "5.0", "'05'", "'1_'")),
+    ],
+)
+def test_patterns_are_compared_with_the_texts_of_columns(plain, column, values):
+    """Which a value has in another form: with fractions of a second, or with zeros at its end."""
+    pair = sessions(plain)
+    for value in values * 6:
+        assert_alike(JOIN.format(f"{column} LIKE {value}"), pair)

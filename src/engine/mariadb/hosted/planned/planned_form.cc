@@ -171,6 +171,8 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
   if (doubtful) return {};
   Exact exact{};
   if (found == nullptr || !exactness(*found, exact)) return {};
+  // LIKE compares texts, and that of 2.5 in the column is 2.50.
+  if (value.as == PlacedValue::As::pattern && exact != Exact::text) return {};
   switch (exact) {
     case Exact::integer: return {ValueUse::integer};
     case Exact::decimal: return {ValueUse::decimal};
