@@ -42,6 +42,23 @@ def test_a_difference_of_unsigned_numbers_is_an_error_below_zero(plain):  # noqa
     assert b"BIGINT UNSIGNED value is out of range" in pair[0].execute(text, (Natural(5),))
 
 
+@pytest.mark.parametrize("prepared", (False, True))
+def test_an_offset_with_a_limit_of_all_rows(plain, prepared):  # noqa: F811
+    """LIMIT has no word for all rows, and so ORMs write the largest number."""
+    pair = sessions(plain)
+    text = f"{JOINED} s.place = ? ORDER BY s.price, s.id LIMIT ? OFFSET ?"
+    before = fast(plain)
+    for at in range(30):
+        given = (at % 12, Natural(2**64 - 1 - at % 2) if at % 3 else 5, Natural(2**64 - 1) if at == 20 else at % 7)
+        if prepared:
+            answers = [packets(one.execute(text, given), True) for one in pair]
+        else:
+            asked = text.replace("?", "%d") % given
+            answers = [packets(one.query(asked), True) for one in pair]
+        assert answers[0] == answers[1], given
+    assert fast(plain) - before >= 20
+
+
 def test_operands_of_other_types(plain):  # noqa: F811
     """Doubles, texts and numbers at the ends of their types, by a plan for small integers or without one."""
     pair = sessions(plain)

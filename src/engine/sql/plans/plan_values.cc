@@ -30,7 +30,9 @@ bool is_row_count(const Value &value, uint64_t &rows) {
   if (value.kind() == Value::Kind::natural) rows = value.natural();
   else if (value.kind() == Value::Kind::integer && value.integer() >= 0) rows = static_cast<uint64_t>(value.integer());
   else return false;
-  return rows <= row_count_max;
+  // Nobody counts as far as that: LIMIT 18446744073709551615 is how programs ask for an OFFSET alone.
+  rows = std::min(rows, row_count_max);
+  return true;
 }
 
 bool is_decimal(const Value &value) {

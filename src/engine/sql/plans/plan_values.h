@@ -13,7 +13,7 @@ namespace postern::sql {
 /// A plan for LIMIT is made for so many rows, the next power of two; executions take the first ones of them.
 uint64_t limit_class(uint64_t rows);
 
-/// True for a number that LIMIT or OFFSET takes, and small enough that the sum of two is one, too.
+/// True for a number that LIMIT or OFFSET takes. `rows`: no more than workers ever count to, so that two can be added.
 bool is_row_count(const Value &value, uint64_t &rows);
 
 /// True for a number above every signed integer: servers compare such numbers in another way.

@@ -23,7 +23,8 @@ TEST(PlanValuesTest, ARowCountIsNeitherNegativeNorSoLargeThatSumsOverflow) {
   EXPECT_EQ(rows, 10u);
   EXPECT_TRUE(is_row_count(Value::of_natural(uint64_t{1} << 31), rows));
   EXPECT_EQ(rows, uint64_t{1} << 31);
-  EXPECT_FALSE(is_row_count(Value::of_natural((uint64_t{1} << 31) + 1), rows));
+  EXPECT_TRUE(is_row_count(Value::of_natural(UINT64_MAX), rows));
+  EXPECT_EQ(rows, uint64_t{1} << 31);
   EXPECT_FALSE(is_row_count(Value::of_integer(-1), rows));
   EXPECT_FALSE(is_row_count(Value::of("10"), rows));
   EXPECT_FALSE(is_row_count(Value::null(), rows));
