@@ -15,7 +15,7 @@
 namespace postern::mariadb {
 namespace {
 
-constexpr size_t tables_max = 8;
+constexpr size_t tables_max = 12;
 constexpr size_t items_max = 512;
 
 constexpr ulonglong options_known =

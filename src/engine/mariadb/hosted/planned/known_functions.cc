@@ -26,7 +26,9 @@ constexpr std::string_view functions_known[] = {
     // Dates; none gives a TIME, which becomes a date by that of today.
     "date_add_interval", "date_format", "dayofweek", "weekday", "dayofyear", "dayname", "monthname", "week", "yearweek",
     "last_day", "makedate", "from_days", "timestampdiff", "extract", "unix_timestamp", "from_unixtime",
-    "cast_as_datetime"};
+    "cast_as_datetime",
+    // JSON, in columns and texts.
+    "json_extract", "json_unquote", "json_value", "json_contains", "json_length", "json_valid"};
 
 std::string_view name_of(const Item_func &function) {
   const LEX_CSTRING name = function.func_name_cstring();
