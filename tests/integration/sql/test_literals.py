@@ -176,14 +176,6 @@ def test_lists_in_one_text(plain):
                 f"UPDATE sale SET n = {turn} % 5, person = {turn} % 11 WHERE id = {turn * 7}", database="test"
             )
         assert fast(plain) - before >= 16, text
-    # With a temporary table, where such a text is never kept in memory.
-    sorted_by_it = "SELECT place, GROUP_CONCAT(n ORDER BY id) c FROM sale WHERE person = {} GROUP BY place ORDER BY c"
-    before = fast(plain)
-    for turn in range(9):
-        assert_alike(sorted_by_it.format(turn), pair)
-    assert fast(plain) == before
-    told = plain.query("SELECT REASON FROM information_schema.POSTERN_PLANS WHERE FORM LIKE '%%ORDER BY c'")
-    assert told == [("a temporary table that is kept on the disk",)]
     for one in pair:
         one.query("SET group_concat_max_len = 9")
     for turn in range(8):

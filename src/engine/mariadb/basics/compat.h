@@ -157,6 +157,13 @@ template <class Counts>
 void set_bytes_of_files(Counts &counts, ulonglong bytes) {
   if constexpr (requires { counts.tmp_space_used; }) counts.tmp_space_used = bytes;
 }
+/// Later series bound the bytes of temporary files, those of tables among them.
+template <class Counts>
+constexpr bool bounds_files(const Counts &counts) {
+  return requires {
+    counts.tmp_space_used;
+  };
+}
 /// Indexes that the server itself has in tables beside.
 template <class Share>
 bool has_indexes_beside(Share &share) {

@@ -56,7 +56,7 @@ const char *JoinPlan::note_derived(SELECT_LEX &select) {
     if (list == nullptr || list->table == nullptr || join == nullptr || !list->is_materialized_derived() ||
         list->field_translation != nullptr || list->fill_me || unit->executed)
       return "a derived table that is not known to be repeatable";
-    if (list->table->s->db_type() != heap_hton) return "a derived table that is kept on the disk";
+    if (!may_keep_scratch(*list->table)) return "a derived table that is kept on the disk";
     derived_.push_back({.list = list, .unit = unit, .join = join});
     note_distinct(*join);
   }

@@ -98,7 +98,7 @@ void JoinPlan::give_to(THD *thd) {
   give_subqueries_to(thd);
   give_derived_to(thd);
   for (TABLE *const table : tables_) table->in_use = thd;
-  for (TABLE *const table : scratch_) table->in_use = thd;
+  for (const Scratch &one : scratch_) one.table->in_use = thd;
 }
 
 bool JoinPlan::outdated() const {
@@ -189,10 +189,12 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
   prepare_locks();
   const Lent lent(*this, thd);
   if (!take_values(thd, values) || !take_limits(values, false)) return NotNow::value;
+  rows_max = std::min(rows_max, scratch_rows_max_);
   lex_.limit_rows_examined_cnt = rows_max;
   thd->accessed_rows_and_keys = 0;
   thd->lock = mysql_lock_tables(thd, tables_.data(), static_cast<uint>(tables_.size()), 0);
   if (thd->lock == nullptr) return NotNow::table_busy;
+  take_scratch(thd);
   if (!is_for(executed)) {
     unlock(thd);
     return NotNow::value;
@@ -283,11 +285,7 @@ std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran, uint64_t rows_max) c
   const bool failed = std::ranges::any_of(joins_, [](const JOIN *join) { return join->error != 0; });
   if (!ran || failed || thd->is_error() || sink_->mismatched()) return NotNow::read_failed;
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
-  // One that has grown onto the disk would begin there the next time.
-  for (TABLE *const table : scratch_)
-    if (table->file != nullptr && table->s->db_type() != heap_hton) return NotNow::too_much;
-  for (const Derived &one : derived_)
-    if (one.list->table->s->db_type() != heap_hton) return NotNow::too_much;
+  if (scratch_has_outgrown()) return NotNow::too_much;
   if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return NotNow::too_much;
   // The server locks rows of all tables, also where one that it has locked before rules them out.
   return lock_ != FormLock::none && sink_->sent() == 0 ? std::optional(NotNow::locking) : std::nullopt;
@@ -299,8 +297,8 @@ void JoinPlan::count(THD *thd) const {
   planning_.add_to(counts);
   counts.table_open_cache_hits += tables_.size();
   if (!is_union_) counts.last_query_cost = joins_[0]->best_read;
-  if (executed_) counts.created_tmp_tables_ += scratch_.size() + derived_.size();
-  counts.created_tmp_tables_ += distinct_.size() + (keeps_rows() ? 1 : 0);
+  count_scratch(counts);
+  counts.created_tmp_tables_ += keeps_rows() ? 1 : 0;
   for (TABLE *const table : tables_) table->file->update_global_table_stats();
 }
 

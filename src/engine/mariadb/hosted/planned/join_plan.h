@@ -128,7 +128,7 @@ class JoinPlan final : public KeptPlan {
   bool wanted_by_others() const override;
   std::span<MDL_ticket *const> tickets() const override { return tickets_; }
   size_t bytes() const override {
-    return sizeof *this + memory_.bytes() + run_memory_.bytes() + tables_.size() * table_bytes;
+    return sizeof *this + memory_.bytes() + run_memory_.bytes() + tables_.size() * table_bytes + scratch_bytes();
   }
   const std::string &shown() const override { return shown_; }
 
@@ -159,6 +159,12 @@ class JoinPlan final : public KeptPlan {
     Item *condition = nullptr;
     uint index = 0;
     bool descends = false;
+  };
+
+  /// A temporary table. One with columns as long as a TEXT is kept on the disk from the beginning, by Aria.
+  struct Scratch {
+    TABLE *table = nullptr;
+    bool on_disk = false;
   };
 
   /// One that is executed for each row around it.
@@ -235,6 +241,15 @@ class JoinPlan final : public KeptPlan {
   bool is_for(Executed &executed);
   void note_examined(uint64_t examined);
 
+  // scratch_tables.cc
+  static bool may_keep_scratch(const TABLE &table);
+  void note_scratch(TABLE *table);
+  void limit_scratch();
+  size_t scratch_bytes() const;
+  void take_scratch(THD *thd) const;
+  bool scratch_has_outgrown() const;
+  void count_scratch(STATUS_VAR &counts) const;
+
   // plan_checks.cc
   static void depend_subqueries(SELECT_LEX &select);
   bool note_dependence(SELECT_LEX &select);
@@ -291,7 +306,8 @@ class JoinPlan final : public KeptPlan {
   bool is_union_ = false;
   std::vector<TABLE *> tables_;        // that it has open
   std::vector<TableFigures> figures_;  // their statistics when it was made
-  std::vector<TABLE *> scratch_;       // temporary ones
+  std::vector<Scratch> scratch_;       // temporary ones, also derived ones
+  uint64_t scratch_rows_max_ = UINT64_MAX;
   std::vector<MDL_ticket *> tickets_;  // of tables and views
   std::vector<Item_param *> places_;   // while it is made
   std::vector<Compared> values_;

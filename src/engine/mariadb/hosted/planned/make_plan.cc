@@ -300,6 +300,7 @@ void JoinPlan::note_tables() {
   for (const Derived &one : derived_) {
     shown_ += "(";
     note_tables_of(one.join);
+    note_scratch(one.list->table);
     shown_ += ") ";
   }
   for (JOIN *const join : joins_) {
@@ -309,6 +310,7 @@ void JoinPlan::note_tables() {
   }
   if (!varies_limit) limited_sorts_.clear();
   for (const TABLE *const table : tables_) figures_.emplace_back(*table);
+  limit_scratch();
 }
 
 void JoinPlan::note_tables_of(JOIN *join) {
@@ -317,7 +319,7 @@ void JoinPlan::note_tables_of(JOIN *join) {
        tab = next_linear_tab(join, const_cast<JOIN_TAB *>(tab), WITHOUT_BUSH_ROOTS)) {
     if (shown_.size() != before) shown_ += ' ';
     if (tab->aggr != nullptr) {
-      scratch_.push_back(tab->table);
+      note_scratch(tab->table);
       shown_ += "temporary";
     } else {
       note_table(*tab);

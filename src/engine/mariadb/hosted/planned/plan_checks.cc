@@ -160,8 +160,7 @@ const char *JoinPlan::refusal_of(const JOIN &join) {
   for (JOIN_TAB *tab = first_linear_tab(tabs, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(tabs, tab, WITH_BUSH_ROOTS)) {
     if (tab->aggr != nullptr) {
-      // Columns as long as a TEXT are never kept in memory.
-      if (tab->table->s->db_type() != heap_hton) return "a temporary table that is kept on the disk";
+      if (!may_keep_scratch(*tab->table)) return "a temporary table that is kept on the disk";
       continue;
     }
     if (const char *const why = refusal_of(*tab); why != nullptr) return why;

@@ -1,0 +1,71 @@
+#include "engine/mariadb/hosted/planned/server.h"
+
+#include <algorithm>
+
+#include "engine/mariadb/basics/compat.h"
+#include "engine/mariadb/hosted/planned/join_plan.h"
+
+namespace postern::mariadb {
+namespace {
+
+/// Of rows in tables on the disk, as the statistics have their length. The rows are written on the worker's thread.
+constexpr uint64_t disk_bytes_max = 4U << 20U;
+constexpr uint64_t disk_rows_min = 64;
+
+/// As such a table counts among a worker's plans: far more than its buffers, for it has two descriptors, too.
+constexpr size_t disk_table_bytes = size_t{512} << 10U;
+
+bool is_on_disk(const TABLE &table) {
+  return table.s->db_type() != heap_hton;
+}
+
+}  // namespace
+
+/// Where the bytes of files are bounded, sessions would have to hand over those of tables: that is not done.
+bool JoinPlan::may_keep_scratch(const TABLE &table) {
+  return !is_on_disk(table) || !compat::bounds_files(table.in_use->status_var);
+}
+
+void JoinPlan::note_scratch(TABLE *table) {
+  scratch_.push_back({.table = table, .on_disk = is_on_disk(*table)});
+}
+
+/// Aria has no bound on bytes that would not be logged as an error.
+void JoinPlan::limit_scratch() {
+  if (std::ranges::none_of(scratch_, &Scratch::on_disk)) return;
+  uint64_t row = 1;
+  for (const TABLE *const table : tables_) row += table->file->stats.mean_rec_length;
+  scratch_rows_max_ = std::max(disk_bytes_max / row, disk_rows_min);
+}
+
+size_t JoinPlan::scratch_bytes() const {
+  return disk_table_bytes * static_cast<size_t>(std::ranges::count_if(scratch_, &Scratch::on_disk));
+}
+
+/// Aria looks for the end of the stack in what the thread has that opened the table, unless it hears of another one.
+void JoinPlan::take_scratch(THD *thd) const {
+  const auto take = [thd](TABLE *table) {
+    if (table != nullptr && table->is_created() && is_on_disk(*table)) table->file->ha_external_lock(thd, F_WRLCK);
+  };
+  for (const Scratch &one : scratch_) take(one.table);
+  for (const Distinct &one : distinct_) take(one.table);
+}
+
+/// One that has grown onto the disk would begin there the next time.
+bool JoinPlan::scratch_has_outgrown() const {
+  return std::ranges::any_of(scratch_, [](const Scratch &one) {
+    return !one.on_disk && one.table->file != nullptr && is_on_disk(*one.table);
+  });
+}
+
+/// The server counts those that the first execution makes. The tables of DISTINCT were made with the plan.
+void JoinPlan::count_scratch(STATUS_VAR &counts) const {
+  counts.created_tmp_tables_ += distinct_.size();
+  counts.created_tmp_disk_tables_ += static_cast<ulong>(std::ranges::count_if(
+      distinct_, [](const Distinct &one) { return one.table != nullptr && is_on_disk(*one.table); }));
+  if (!executed_) return;
+  counts.created_tmp_tables_ += scratch_.size();
+  counts.created_tmp_disk_tables_ += static_cast<ulong>(std::ranges::count_if(scratch_, &Scratch::on_disk));
+}
+
+}  // namespace postern::mariadb
