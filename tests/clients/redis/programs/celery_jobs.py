@@ -1,7 +1,7 @@
 """Celery: a queue of tasks with results.
 
 session       what came of tasks of all kinds
-worker FILE   runs a worker; each task adds a line to the file
+worker FILE   runs a worker; each task adds a line to the file, and then lasts as long as there is a FILE.hold
 put FIRST N   puts N tasks; prints each number that the server has acknowledged
 """
 import logging
@@ -54,6 +54,8 @@ def fails():
 def note(number):
     with open(os.environ["JOBS_FILE"], "a", encoding="ascii") as file:
         file.write(f"{number}\n")
+    while os.path.exists(os.environ["JOBS_FILE"] + ".hold"):
+        time.sleep(0.005)
 
 
 def tell(name, value):
