@@ -111,6 +111,8 @@ struct Prospect {
   bool endless = false;
   /// It needs tables that nobody else has open.
   bool wants_tables = false;
+  /// Its client may send more before it is answered.
+  bool client_sends = false;
 };
 
 /// One command of a client to the server. Its views live as long as its op.

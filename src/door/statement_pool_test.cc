@@ -45,6 +45,22 @@ TEST_F(StatementPoolTest, TheServerGreetsAndServesOneCommandAfterTheOther) {
   EXPECT_EQ(count(Counter::logins), 1u);
 }
 
+TEST_F(StatementPoolTest, AStatementThatIsServedAwayIsReceivedOnce) {
+  engine_.commits_wait = true;
+  options_.threads = 1;
+  open();
+  Client other = greeted();
+  Client client = greeted();
+  const uint64_t before = count(Counter::receives);
+  constexpr uint64_t statements = 20;
+  for (uint64_t i = 0; i < statements; ++i) {
+    client.send("write\n");
+    EXPECT_EQ(client.read(8), "written\n");
+  }
+  EXPECT_TRUE(eventually([this] { return count(Counter::statements_served) == statements; }));
+  EXPECT_LT(count(Counter::receives) - before, statements * 3 / 2);  // one may be of the greeting
+}
+
 TEST_F(StatementPoolTest, TheServerAnswersARefusedClient) {
   state_.lets_in = false;
   open();

@@ -11,8 +11,7 @@ bool StatementsHere::takes(const SlowJob &job, bool alone, int64_t now_ms) {
   if (connection.is_dead() || is_login(job)) return false;
   if (connection.output.pending_bytes() != 0) return false;  // its client may take its time
   if (waiting_.size() >= limits::statements_waiting_max || !watch_.ready()) return false;
-  const Statement &statement = *job.op().statement;
-  const Prospect prospect = statement.session->prospect(statement);
+  const Prospect &prospect = job.prospect;
   if (prospect.endless || !lasting_kinds_.may_be_short(prospect.kind, now_ms)) return false;
   // No commit is waited for on a thread that has other clients.
   return !prospect.may_commit || alone || !engine_.commits_may_wait();

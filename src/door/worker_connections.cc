@@ -29,6 +29,8 @@ inline void WorkerConnections::note_settled(Connection &connection) {
 
 void WorkerConnections::add(std::unique_ptr<Connection> owned) {
   Connection &connection = *owned;
+  const bool was_watched = connection.is_served_away;
+  const bool unread = connection.unread();
   connection.output.bound_to_turn();
   const bool all_done = !connection.has_put_off();
   context_.guard.on_behalf_of(connection, [&] {
@@ -40,21 +42,26 @@ void WorkerConnections::add(std::unique_ptr<Connection> owned) {
     discount(1);
     return;
   }
-  connection.ops_are_lent = false;
+  connection.ops_are_lent = connection.is_served_away = false;
   connection.come_home(all_done);
+  if (was_watched) connection.set_unread(unread);
   if (connection.session_is_open()) {
     if (all_done) context_.guard.on_behalf_of(connection, [&] { note_settled(connection); });
   } else {
     context_.guard.on_behalf_of(connection, [&] { connection.begin(); });
     if (connection.is_dead() && connection.hosted() != nullptr) context_.counters.add(Counter::logins_failed);
   }
+  if (!was_watched) watch(connection);
+  if (Sleeper *const sleeper = connection.sleeper(); sleeper != nullptr) sleepers_.bring_home(*sleeper);
+  timeouts_.add(*owned.release(), now_ms_);
+  lists_.add_to_this_turn(connection);
+}
+
+void WorkerConnections::watch(Connection &connection) {
   connection.armed = connection.events_to_receive();
   // The socket of a session that has ended may be another's by now.
   if (!connection.is_dead() && !context_.poller.add(connection.channel.fd(), connection.armed, &connection))
     connection.die();
-  if (Sleeper *const sleeper = connection.sleeper(); sleeper != nullptr) sleepers_.bring_home(*sleeper);
-  timeouts_.add(*owned.release(), now_ms_);
-  lists_.add_to_this_turn(connection);
 }
 
 /// The last turn has left it for this one.
@@ -72,9 +79,11 @@ void WorkerConnections::note_end(Connection &connection) {
   wake(connection);
 }
 
-/// The poller has bytes, or the end of the stream, for a connection with lent ops.
+/// The poller has bytes, or the end of the stream, for a connection with lent ops. The phase of one that is served away
+/// is not this thread's: it finds out when it is home.
 void WorkerConnections::note_event_away(Connection &connection, uint32_t events) {
-  if (events & net::Poller::ended) connection.note_end_told();
+  const uint32_t ends = connection.is_served_away ? net::Poller::ended | net::Poller::hung_up : net::Poller::ended;
+  if (events & ends) connection.note_end_told();
   else if (events & net::Poller::readable) connection.set_unread(true);
   else if (events & net::Poller::hung_up) connection.die();
   if (connection.armed == Connection::told_once) return;

@@ -128,6 +128,9 @@ class WorkerConnections {
   void take_into_turn(Connection &connection);
   /// The end of lend(), between two turns. All done: none of its ops is left.
   void take_back(Connection &connection, bool all_done);
+  /// It has left, for one statement: add() ends that. Its socket stays watched, which spares the poller two changes and
+  /// its worker a look for bytes.
+  static void let_be_served(Connection &connection) { connection.ops_are_lent = connection.is_served_away = true; }
   /// It leaves, for the slow lane or the like. Its socket stays watched.
   std::unique_ptr<Connection> let_go(Connection &connection);
   /// For one that is not here any more.
@@ -139,6 +142,7 @@ class WorkerConnections {
   void close_all();
 
  private:
+  void watch(Connection &connection);
   void go_on_with(Connection &connection);
   void send_released(Connection &connection);
   void note_end(Connection &connection);

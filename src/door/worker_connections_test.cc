@@ -225,6 +225,53 @@ TEST_F(WorkerConnectionsTest, LentOnesAreWatchedAndNeitherReadNorClosed) {
   EXPECT_EQ(connections_->left_ms(), 1'000);
 }
 
+TEST_F(WorkerConnectionsTest, OnesThatAreServedElsewhereStayWatched) {
+  open(ping_);
+  net::Fd peer;
+  Connection &connection = come(peer);
+  const auto leave = [&] {
+    std::unique_ptr<Connection> away = connections_->let_go(connection);
+    WorkerConnections::let_be_served(*away);
+    return away;
+  };
+  std::unique_ptr<Connection> away = leave();
+  connections_->add(std::move(away));
+  ASSERT_EQ(connections_->in_turn().size(), 1u);
+  end_turn();
+  EXPECT_FALSE(connections_->are_at_work()) << "the poller has told of nothing";
+  EXPECT_EQ(counters_.get(Counter::receives), 0u);
+
+  away = leave();
+  send(peer, "hello\n");
+  begin_turn(5'001);
+  EXPECT_TRUE(connections_->in_turn().empty());
+  end_turn();
+  EXPECT_EQ(counters_.get(Counter::receives), 0u);
+  connections_->add(std::move(away));
+  end_turn();
+  begin_turn(5'002);
+  EXPECT_TRUE(connection.has_work());
+  connection.forget_unparsed();
+  end_turn();
+
+  send(peer, "again\n");
+  begin_turn(5'003);
+  EXPECT_TRUE(connection.has_work()) << "it is watched as before";
+  connection.forget_unparsed();
+  end_turn();
+
+  away = leave();
+  peer.reset();
+  begin_turn(5'004);
+  end_turn();
+  EXPECT_FALSE(away->is_dead()) << "its phase is another thread's";
+  connections_->add(std::move(away));
+  end_turn();
+  begin_turn(5'005);
+  end_turn();
+  EXPECT_EQ(connections_->count(), 0u);
+}
+
 TEST_F(WorkerConnectionsTest, OnesThatLeaveComeBackAsTheyWere) {
   open(ping_);
   net::Fd peer;

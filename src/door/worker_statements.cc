@@ -100,6 +100,8 @@ void Worker::leave_turn(Connection &connection) {
   job->connection = connections_.let_go(connection);
   job->note_doing();
   if (job->op().verb == Verb::statement) {
+    const Statement &statement = *job->op().statement;
+    if (!is_login(*job)) job->prospect = statement.session->prospect(statement);
     if (!statements_here_.takes(*job, connections() == 1, now_ms_)) return leave_for_pool(std::move(job));
     connections_.lend(connection);  // and the poller goes on watching it
     statements_here_.add(std::move(job));
@@ -109,16 +111,22 @@ void Worker::leave_turn(Connection &connection) {
   context_.slow_lane.submit(std::move(job));
 }
 
+/// Its socket stays watched where the poller reports bytes once: not again and again until they are received, nor each
+/// part of a file that the client sends meanwhile. After a login it is known by another channel.
 void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
-  job->connection->ops_are_lent = false;
-  connections_.stop_watching(*job->connection);
+  Connection &connection = *job->connection;
+  if (is_login(*job) || connection.armed != Connection::told_once || job->prospect.client_sends) {
+    connection.ops_are_lent = false;
+    connections_.stop_watching(connection);
+  } else {
+    WorkerConnections::let_be_served(connection);
+  }
   context_.statements.submit(std::move(job));
 }
 
 /// From here until take_thread_back() the thread is the session's.
 void Worker::lend_thread(const SlowJob &job) {
-  const Statement &statement = *job.op().statement;
-  const Prospect prospect = statement.session->prospect(statement);
+  const Prospect &prospect = job.prospect;
   if (prospect.wants_tables) tables_.give_up(*executor_);
   else if (tables_.are_held()) tables_.rest(*executor_, now_ms_);
   statements_here_.begin(job, prospect.kind);

@@ -233,7 +233,9 @@ class Connection final : public Peer {
   bool in_next_turn : 1 = false;
   /// Its ops and its output are the write lane's, or a job's that is to be served on the worker's thread, and the
   /// worker watches its socket.
-  bool ops_are_lent = false;
+  bool ops_are_lent : 1 = false;
+  /// The same, and it is with the statement pool: it comes back by the inbox.
+  bool is_served_away : 1 = false;
 
  private:
   [[no_unique_address]] Aside aside_;  // outlives the session

@@ -33,6 +33,7 @@ struct SlowJob {
   bool stays = false;         ///< its thread may wait long for a row
   bool wrote = false;         ///< its thread has counted it as one that writes
   int row_wait_ms = 0;        ///< how long
+  Prospect prospect{};        ///< of a statement that the server is to serve, but for logins
   Traffic by_server{};        ///< its client's bytes that the server has sent and received, of its last statement
 
   // Neighbours in a JobQueue.

@@ -27,6 +27,13 @@ bool may_commit(const LEX &lex, bool in_transaction) {
   }
 }
 
+/// It is one packet, and none of it is still to come.
+bool is_whole(Bytes packet) {
+  if (packet.size() < header_bytes) return false;
+  const uint32_t length = uint3korr(reinterpret_cast<const uchar *>(packet.data()));
+  return length < MAX_PACKET_LENGTH && packet.size() == header_bytes + length;
+}
+
 }  // namespace
 
 Prospect prospect_of(THD *thd, const Statement &statement) {
@@ -38,7 +45,8 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
     case COM_QUERY:
       return {.kind = sql::kind_of_text(arguments),
               .may_commit = sql::text_may_commit(arguments, in_transaction),
-              .wants_tables = sql::text_wants_tables(arguments)};
+              .wants_tables = sql::text_wants_tables(arguments),
+              .client_sends = sql::text_asks_client(arguments) || !is_whole(packet)};
     case COM_STMT_EXECUTE: {
       if (arguments.size() < 4) return {.kind = command};
       const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));
@@ -49,8 +57,9 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
               .may_commit = prepared == nullptr || prepared->lex == nullptr ||
                             mariadb::may_commit(*prepared->lex, in_transaction)};
     }
-    case COM_BINLOG_DUMP: return {.kind = command, .endless = true};
-    case COM_CHANGE_USER:  // whatever verifies it may wait: then the loop moves
+    case COM_BINLOG_DUMP: return {.kind = command, .endless = true, .client_sends = true};
+    // Whatever verifies it may wait: then the loop moves.
+    case COM_CHANGE_USER: return {.kind = command, .client_sends = true};
     case COM_QUIT:
     case COM_INIT_DB:
     case COM_FIELD_LIST:

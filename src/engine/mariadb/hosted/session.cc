@@ -166,7 +166,8 @@ void HostedSession::close() {
 
 Prospect HostedSession::prospect(const Statement &statement) const {
   if (thd_ == nullptr) return {};
-  return change_.awaits_reply() ? Prospect{.kind = COM_CHANGE_USER} : prospect_of(thd_, statement);
+  return change_.awaits_reply() ? Prospect{.kind = COM_CHANGE_USER, .client_sends = true}
+                                : prospect_of(thd_, statement);
 }
 
 bool HostedSession::in_transaction() const {

@@ -45,6 +45,11 @@ bool text_may_commit(Bytes text, bool in_transaction) {
   return !first.is_word_of(sets) || in_transaction;
 }
 
+bool text_asks_client(Bytes text) {
+  static constexpr Bytes words[] = {"load"};
+  return first_word(text).is_word_of(words);
+}
+
 bool text_wants_tables(Bytes text) {
   static constexpr Bytes words[] = {"alter", "create", "drop",   "truncate", "rename",  "flush",
                                     "lock",  "backup", "repair", "optimize", "analyze", "check"};

@@ -14,6 +14,9 @@ uint64_t kind_of_text(Bytes text);
 /// Whether the statement may end with a commit, unless it calls a stored function that writes.
 bool text_may_commit(Bytes text, bool in_transaction);
 
+/// Whether its client may have to send it a file (LOAD DATA LOCAL).
+bool text_asks_client(Bytes text);
+
 /// Whether the statement waits until no other session has its tables open.
 bool text_wants_tables(Bytes text);
 

@@ -47,6 +47,12 @@ TEST(FirstWordsTest, AnythingElseMayCommit) {
     EXPECT_TRUE(text_may_commit(text, true)) << text;
 }
 
+TEST(FirstWordsTest, FilesAreAskedOfClients) {
+  EXPECT_TRUE(text_asks_client("LOAD DATA LOCAL INFILE 'f' INTO TABLE t"));
+  EXPECT_TRUE(text_asks_client("/* a file */ load data infile 'f' into table t"));
+  EXPECT_FALSE(text_asks_client("INSERT INTO loads VALUES (1)"));
+}
+
 TEST(FirstWordsTest, DefinitionsAndLocksWantTables) {
   for (const Bytes text : {"ALTER TABLE t ADD a INT", "create table t (a int)", "DROP TABLE t", "TRUNCATE t",
                            "RENAME TABLE t TO u", "FLUSH TABLES", "LOCK TABLES t READ", "OPTIMIZE TABLE t"})
