@@ -43,7 +43,7 @@ Worker::~Worker() {
 }
 
 bool Worker::start() {
-  if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable, nullptr)) return false;
+  if (!poller_ || !poller_.add(wake_.fd(), net::Poller::readable | net::Poller::once_each, nullptr)) return false;
   return crew_->start();
 }
 
@@ -122,7 +122,6 @@ void Worker::receive(size_t event_count) {
   }
   if (!clients_come) accepts_max_ = 1;
   if (!woken) return;
-  wake_.drain();
   Arrivals arrivals = inbox_.take();
   while (std::unique_ptr<Connection> connection = arrivals.next()) adopt(std::move(connection));
   WriteJobs writes = inbox_.take_writes();

@@ -49,6 +49,7 @@ void Worker::break_off() {
   runs_.turn().clear();
   forget_statements();
   connections_.close_all();
+  wake_.wake();  // the poller reports no more whoever has not been taken
 }
 
 /// The worker leaves. Connections that it has not taken home end with it.

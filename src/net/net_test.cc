@@ -290,6 +290,22 @@ TEST(Poller, WakesFromAnotherThread) {
   poller.remove(wake.fd());
 }
 
+TEST(Poller, TellsOnceOfEachWakeThatNobodyDrains) {
+  Poller poller;
+  WakeFd wake;
+  ASSERT_TRUE(poller.add(wake.fd(), Poller::readable | Poller::once_each, nullptr));
+  epoll_event events[2];
+  EXPECT_EQ(poller.wait(events, 0), 0u);
+  for (int i = 0; i < 3; ++i) {
+    wake.wake();
+    wake.wake();
+    pollfd asked{.fd = poller.fd(), .events = POLLIN, .revents = 0};
+    EXPECT_EQ(::poll(&asked, 1, 0), 1) << "others that watch the poller see it";
+    EXPECT_EQ(poller.wait(events, 0), 1u);
+    EXPECT_EQ(poller.wait(events, 0), 0u);
+  }
+}
+
 TEST(Fd, MovesAndCloses) {
   Fd one(::dup(0));
   const int number = one.get();

@@ -44,7 +44,8 @@ class Poller {
   Fd fd_;
 };
 
-/// An eventfd: wake() from any thread makes it readable until drain().
+/// An eventfd: wake() from any thread makes it readable until drain(). A poller that watches it with once_each tells of
+/// each wake that came since it was last asked, and nobody needs to drain it.
 class WakeFd {
  public:
   WakeFd();
