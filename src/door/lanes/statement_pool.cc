@@ -1,7 +1,9 @@
 #include "door/lanes/statement_pool.h"
 
+#include <semaphore.h>
+
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -18,6 +21,34 @@
 #include "door/connections/thread.h"
 
 namespace postern::door {
+namespace {
+
+/// Ends an idle thread's sleep. The mutex is not held meanwhile: whoever wakes up with one that it has slept on asks
+/// the kernel for others that wait for it.
+class Bell {
+ public:
+  Bell() { sem_init(&rung_, 0, 0); }
+  ~Bell() { sem_destroy(&rung_); }
+  Bell(const Bell &) = delete;
+  Bell &operator=(const Bell &) = delete;
+
+  void ring() { sem_post(&rung_); }
+  /// False: nobody has rung it for so many seconds.
+  bool wait(int seconds) {
+    const timespec until = deadline_after_us(int64_t{seconds} * 1'000'000);
+    int failed = 0;
+    do {
+      failed = sem_clockwait(&rung_, CLOCK_MONOTONIC, &until);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0;
+  }
+
+ private:
+  sem_t rung_;
+};
+
+}  // namespace
+
 struct StatementPool::State {
   explicit State(std::string its_name) : name(std::move(its_name)) {}
 
@@ -26,7 +57,7 @@ struct StatementPool::State {
   std::unique_ptr<SlowJob> take();
   bool queue(std::unique_ptr<SlowJob> &job, const std::shared_ptr<State> &self);
   bool has_threads_enough(const std::shared_ptr<State> &self);
-  std::shared_ptr<std::condition_variable> call_one();
+  std::shared_ptr<Bell> call_one();
 
   const std::string name;
   std::mutex mutex;  // guards all that follows; a leaf but for that of a session
@@ -69,8 +100,8 @@ class StatementPool::PoolThread {
   PoolThread *behind = nullptr;
   bool orphaned = false;  // the pool is gone, and the worker
   bool called = false;    // it is no longer among those that sleep
-  /// Notified without the pool's mutex, which the thread would wait for at once: so it may outlive the thread.
-  const std::shared_ptr<std::condition_variable> wake = std::make_shared<std::condition_variable>();
+  /// Rung without the pool's mutex, which the thread would wait for at once: so it may outlive the thread.
+  const std::shared_ptr<Bell> bell = std::make_shared<Bell>();
 
  private:
   void serve_all();
@@ -109,14 +140,14 @@ bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self
   return threads != 0;
 }
 
-/// With the mutex held. The idle thread's wait that the newly queued job ends; nullptr: none is idle.
-std::shared_ptr<std::condition_variable> StatementPool::State::call_one() {
+/// With the mutex held. What ends the wait of an idle thread for the newly queued job; nullptr: none is idle.
+std::shared_ptr<Bell> StatementPool::State::call_one() {
   if (asleep.empty()) return nullptr;
   PoolThread *const one = asleep.back();
   asleep.pop_back();
   one->called = true;
   ++waking;
-  return one->wake;
+  return one->bell;
 }
 
 /// False if the pool is stopped or has no thread; the job is left.
@@ -129,9 +160,9 @@ bool StatementPool::State::queue(std::unique_ptr<SlowJob> &job, const std::share
     job = its_queue.pop_back();
     return false;
   }
-  const std::shared_ptr<std::condition_variable> called = call_one();
+  const std::shared_ptr<Bell> called = call_one();
   lock.unlock();
-  if (called != nullptr) called->notify_one();
+  if (called != nullptr) called->ring();
   return true;
 }
 
@@ -193,12 +224,16 @@ void StatementPool::PoolThread::serve_all() {
 bool StatementPool::PoolThread::sleep(std::unique_lock<std::mutex> &lock) {
   called = false;
   state_->asleep.push_back(this);
-  if (wake->wait_for(lock, std::chrono::seconds(limits::pool_idle_s), [this] { return called; })) {
-    --state_->waking;
-    return true;
+  lock.unlock();
+  const bool rung = bell->wait(limits::pool_idle_s);
+  lock.lock();
+  if (!called) {
+    std::erase(state_->asleep, this);
+    return false;
   }
-  std::erase(state_->asleep, this);
-  return false;
+  if (!rung) bell->wait(limits::pool_idle_s);  // whoever has called it is about to
+  --state_->waking;
+  return true;
 }
 
 /// With the lock held, before and after.
@@ -252,9 +287,9 @@ void StatementPool::end(std::unique_ptr<Connection> connection) {
       ++state.endings_waiting;
       if (state.has_threads_enough(state_)) {
         state.endings.add(std::move(connection));
-        const std::shared_ptr<std::condition_variable> called = state.call_one();
+        const std::shared_ptr<Bell> called = state.call_one();
         lock.unlock();
-        if (called != nullptr) called->notify_one();
+        if (called != nullptr) called->ring();
         return;
       }
       --state.endings_waiting;
@@ -286,7 +321,7 @@ void StatementPool::stop() {
     ending.reset();
     lock.lock();
   }
-  while (const auto called = state.call_one()) called->notify_one();
+  while (const auto called = state.call_one()) called->ring();
   state.left.wait(lock, [&] { return state.threads <= state.orphans; });
   const std::optional<pthread_t> last = std::exchange(state.left_last, std::nullopt);
   lock.unlock();
