@@ -17,6 +17,8 @@ class FormTimes {
   /// Every run is measured until there were so many, then one of `one_in`, which counts for all of them.
   static constexpr uint64_t all_measured = 32;
   static constexpr uint64_t one_in = 32;
+  /// Turns that are measured for a form in vain, one after the other, since workers leave its statements to the server.
+  static constexpr uint32_t left_measured = 64;
 
   class Side {
    public:
@@ -41,6 +43,13 @@ class FormTimes {
   const Side &workers() const { return workers_; }
   const Side &server() const { return server_; }
 
+  /// Whether turns with such a statement should be measured.
+  bool wants_turns() const { return workers_.wants_all() && left_.load(std::memory_order_relaxed) < left_measured; }
+  /// A measured turn had one, which was answered, or left to the server.
+  void note_turn(bool answered) {
+    left_.store(answered ? 0 : left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
   /// So many runs have taken `ns` each.
   void add_by_server(uint64_t runs, uint64_t ns) {
     server_.add(runs, ns);
@@ -59,6 +68,7 @@ class FormTimes {
   void reset() {
     workers_.reset();
     server_.reset();
+    left_.store(0, std::memory_order_relaxed);
   }
 
   /// The time that the server would have taken more than the workers for all that they have answered, since the library
@@ -73,6 +83,7 @@ class FormTimes {
 
   Side workers_;
   Side server_;
+  std::atomic<uint32_t> left_{0};
   std::atomic<uint64_t> least_ns_{0};  // that the server has taken; 0: it has answered none
 };
 

@@ -20,6 +20,8 @@ class TurnTimes {
   /// There are statements from now on. A worker without any has nothing to measure.
   void switch_on() { on_ = true; }
   bool is_on() const { return on_; }
+  /// Whether the turn under way is measured.
+  bool measures() const { return measures_; }
   /// The turn's events have come.
   void begin() {
     if (!on_) return;
@@ -36,7 +38,7 @@ class TurnTimes {
     for (const Op &op : ops) {
       if (op.verb != Verb::statement || op.statement->times == nullptr) continue;
       const std::shared_ptr<FormTimes> &times = *op.statement->times;
-      wanted_ |= times->workers().wants_all();
+      wanted_ |= times->wants_turns();
       if (measures_ && count_ < expected_.size()) expected_[count_++] = {&op, times};
     }
   }
@@ -46,7 +48,10 @@ class TurnTimes {
     for (const Op &op : ops) answered_ += op.progress == Progress::done ? 1 : 0;
     for (size_t i = 0; i < count_; ++i) {
       Expected &one = expected_[i];
-      if (one.op != nullptr && one.op->progress != Progress::done) one.times = nullptr;
+      if (one.op == nullptr) continue;
+      const bool is_done = one.op->progress == Progress::done;
+      one.times->note_turn(is_done);
+      if (!is_done) one.times = nullptr;
       one.op = nullptr;
     }
   }

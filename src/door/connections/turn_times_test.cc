@@ -49,6 +49,18 @@ TEST_F(TurnTimesTest, StatementsThatAreLeftToTheServerAreNoRuns) {
   EXPECT_EQ(form_->workers().runs(), 0u);
 }
 
+TEST_F(TurnTimesTest, AFormWhoseStatementsAreAlwaysLeftIsNotMeasuredForEver) {
+  uint64_t measured = 0;
+  constexpr uint64_t turns = 100 * FormTimes::one_in;
+  for (uint64_t i = 0; i < turns; ++i) {
+    turn(Progress::needs_own_run);
+    measured += times_.measures() ? 1 : 0;
+  }
+  EXPECT_LE(measured, turns / 10);
+  while (form_->workers().runs() < FormTimes::all_measured) turn(Progress::done);
+  EXPECT_FALSE(form_->wants_turns());
+}
+
 TEST_F(TurnTimesTest, AFormMayDieBeforeTheTurnEnds) {
   for (int i = 0; i < 2; ++i) {
     times_.begin();
