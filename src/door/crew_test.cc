@@ -2,9 +2,15 @@
 // nobody else waits for them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -44,6 +50,92 @@ class CrewTest : public DoorTest {
   FakeServer server_;
   FakeServerState &state_ = server_.state;
 };
+
+/// How often the thread that watches the workers has gone to sleep.
+uint64_t sleeps_of_watch() {
+  for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(thread.path() / "comm"), name);
+    if (!name.ends_with(" watch")) continue;
+    std::ifstream status(thread.path() / "status");
+    constexpr std::string_view wanted = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(wanted)) return std::stoull(line.substr(wanted.size()));
+  }
+  return 0;
+}
+
+TEST_F(CrewTest, NobodyIsWokenToWatchClientsThatAskRarely) {
+  open();
+  std::vector<Client> clients;
+  constexpr uint64_t statements = 20;
+  const auto wakes = [&] {
+    const uint64_t before = sleeps_of_watch();
+    for (uint64_t i = 0; i < statements; ++i) {
+      // Longer than the watch waits before it looks.
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      expect_answered(clients.back());
+    }
+    return sleeps_of_watch() - before;
+  };
+  for (const int others : {0, 1}) {
+    clients.push_back(greeted());
+    expect_answered(clients.back());
+    ASSERT_NE(sleeps_of_watch(), 0u);
+    // On a busy machine a worker may come to its end of a statement too late.
+    uint64_t least = wakes();
+    for (int i = 0; i < 20 && least > statements / 2; ++i) least = std::min(least, wakes());
+    EXPECT_LE(least, statements / 2) << others << " others";
+  }
+}
+
+TEST_F(CrewTest, WhoeverLastsIsSeenAmongShortStatementsOfSeveralWorkers) {
+  options_.threads = 2;
+  open();
+  std::vector<Client> clients;
+  for (int i = 0; i < 6; ++i) clients.push_back(greeted());
+  for (size_t round = 0; round < 30; ++round) {
+    Client &lasts = clients[round % clients.size()];
+    lasts.send("hold\n");
+    EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+    for (Client &other : clients)
+      if (&other != &lasts) expect_answered(other);
+    state_.let_go = true;
+    EXPECT_EQ(lasts.read(5), "held\n");
+    state_.let_go = false;
+    for (size_t i = 0; i < round % 7; ++i) expect_answered(clients[i % clients.size()]);
+  }
+}
+
+TEST_F(CrewTest, WhoeverLastsIsSeenBesideAWorkerThatSleepsOften) {
+  options_.threads = 2;
+  open();
+  std::vector<Client> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(greeted());
+  std::atomic<bool> over{false};
+  std::array<std::atomic<int>, 3> answered{};
+  // One of them, at least, is with the worker of the first, and one is not.
+  std::vector<std::thread> askers;
+  for (size_t i = 0; i < answered.size(); ++i)
+    askers.emplace_back([this, &over, &client = clients[i + 1], &mine = answered[i]] {
+      while (!over) {
+        expect_answered(client);
+        ++mine;
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+      }
+    });
+  for (int round = 0; round < 20; ++round) {
+    clients.front().send("hold\n");
+    EXPECT_TRUE(eventually([this] { return state_.holding == 1; }));
+    for (const std::atomic<int> &one : answered)
+      EXPECT_TRUE(eventually([&, before = one.load()] { return one > before; }));
+    state_.let_go = true;
+    EXPECT_EQ(clients.front().read(5), "held\n");
+    state_.let_go = false;
+  }
+  over = true;
+  for (std::thread &asker : askers) asker.join();
+}
 
 TEST_F(CrewTest, AShortStatementIsServedWhereItWasRead) {
   open();

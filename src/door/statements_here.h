@@ -36,7 +36,18 @@ class StatementsHere {
     fd_ = job.connection->channel.fd();
   }
   /// That is over, or the loop has moved meanwhile.
-  void end(int64_t now_us) { lasting_kinds_.note(kind_, now_us - since_us_, now_us / 1000); }
+  void end(int64_t now_us) {
+    lasting_kinds_.note(kind_, now_us - since_us_, now_us / 1000);
+    ended_us_ = now_us;
+    served_ = true;
+  }
+  /// The worker sleeps until something comes.
+  void rest() {
+    if (!std::exchange(served_, false)) return;
+    watch_.note_sleep(std::exchange(slept_us_, ended_us_), ended_us_);
+  }
+  /// When the last one began.
+  int64_t since_us() const { return since_us_; }
   /// The socket of the connection with the statement that began last.
   int fd() const { return fd_; }
 
@@ -47,6 +58,9 @@ class StatementsHere {
   LastingKinds lasting_kinds_;
   uint64_t kind_ = 0;  // the served statement's
   int64_t since_us_ = 0;
+  int64_t ended_us_ = 0;  // about when the worker sleeps
+  int64_t slept_us_ = 0;  // when it did last, after a statement
+  bool served_ = false;   // since then
   int fd_ = -1;
 };
 

@@ -84,6 +84,7 @@ size_t Worker::wait() {
   int timeout_ms = 0;
   const bool at_work = connections_.are_at_work() || !statements_here_.empty();
   if (!at_work) {
+    statements_here_.rest();
     shown_.show(*executor_, connections());
     if (tables_.are_held()) {
       timeout_ms = limits::linger_ms;

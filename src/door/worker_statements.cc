@@ -26,7 +26,8 @@ void Worker::work(void *self, Crew::Member &me) {
     ServerSession &session = *job->connection->hosted();
     const bool others_wait = worker.connections_.any_left() || !worker.statements_here_.empty();
     const bool others = worker.connections() > 1;
-    if (!crew.begin(me, session, others_wait ? Crew::Others::wait : others ? Crew::Others::idle : Crew::Others::none)) {
+    const Crew::Others who = others_wait ? Crew::Others::wait : others ? Crew::Others::idle : Crew::Others::none;
+    if (!crew.begin(me, session, who, worker.statements_here_.since_us())) {
       worker.executor_->enter_thread();
       job->connection->die();
       worker.take_job_back(std::move(job));

@@ -84,7 +84,7 @@ bool Crew::has_stand_in() {
   return true;
 }
 
-bool Crew::begin(Member &me, ServerSession &session, Others others) {
+bool Crew::begin(Member &me, ServerSession &session, Others others, int64_t now_us) {
   {
     const std::lock_guard guard(mutex_);
     if (stopping_) return false;
@@ -93,7 +93,7 @@ bool Crew::begin(Member &me, ServerSession &session, Others others) {
   others_.store(others, std::memory_order_relaxed);
   begun_.store(begun() + 1, std::memory_order_relaxed);
   serving_.store(&me, std::memory_order_seq_cst);
-  watch_.arm(others == Others::none ? LoopWatch::Look::late : LoopWatch::Look::soon);
+  watch_.arm(others == Others::none ? LoopWatch::Look::late : LoopWatch::Look::soon, *this, now_us);
   return true;
 }
 

@@ -78,9 +78,9 @@ class Crew : public std::enable_shared_from_this<Crew> {
     idle,  ///< they may ask for something
     wait,  ///< they have asked
   };
-  /// This thread is going to serve a statement of `session`. False: the worker is being stopped, and no statement is to
-  /// begin.
-  [[nodiscard]] bool begin(Member &me, ServerSession &session, Others others);
+  /// This thread is going to serve a statement of `session`, from `now_us` on. False: the worker is being stopped, and
+  /// no statement is to begin.
+  [[nodiscard]] bool begin(Member &me, ServerSession &session, Others others, int64_t now_us);
   /// No thread will have the loop again.
   void loop_is_over();
 

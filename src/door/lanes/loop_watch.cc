@@ -34,8 +34,34 @@ void LoopWatch::stop() {
 
 void LoopWatch::set_timer(Look look) const {
   itimerspec once{};
-  once.it_value.tv_nsec = (look == Look::soon ? limits::lasting_look_us : limits::lone_look_us) * 1'000;
+  if (look != Look::none)
+    once.it_value.tv_nsec = (look == Look::soon ? limits::lasting_look_us : limits::lone_look_us) * 1'000;
   ::timerfd_settime(timer_.get(), 0, &once, nullptr);
+}
+
+/// Notes when a late look is set. One that is set already is put off, unless another crew's statement waits for it.
+void LoopWatch::put_off(const Crew &crew, int64_t now_us) {
+  const auto is_anothers = [&](const Watched &one) { return one.crew != &crew && one.crew->serving() != nullptr; };
+  const Look armed = armed_.load(std::memory_order_seq_cst);
+  if (armed == Look::soon || (armed == Look::late && std::ranges::any_of(watched_, is_anothers))) return;
+  late_us_.store(now_us, std::memory_order_relaxed);
+  if (armed == Look::none) return;
+  set_timer(Look::late);
+  look_no_later();
+}
+
+bool LoopWatch::any_serves() const {
+  return std::ranges::any_of(watched_, [](const Watched &one) { return one.crew->serving() != nullptr; });
+}
+
+/// Not where a statement is served: its look would be put off again and again.
+void LoopWatch::disarm(Look armed) {
+  if (any_serves() || !armed_.compare_exchange_strong(armed, Look::none, std::memory_order_seq_cst)) return;
+  set_timer(Look::none);
+  // Others may have armed it in between, and their timer is stopped as well; or they have begun before, and found it
+  // armed.
+  if (const Look again = armed_.load(std::memory_order_seq_cst); again != Look::none) return set_timer(again);
+  if (any_serves()) arm(Look::soon);
 }
 
 void LoopWatch::work() {

@@ -4,6 +4,8 @@
 // It sleeps while no statement is served. Where statements are, it looks every limits::lasting_look_us; one that it
 // meets twice lasts, and from then on it waits with the worker's poller for whatever comes. A statement beside which
 // nobody needs the loop is first looked at much later: most have ended then, and one timer has served many of them.
+// Where such statements follow each other the timer is put off, and where clients ask rarely it is stopped when their
+// statement has ended: a timer that goes off for nothing costs as much as a short statement.
 #pragma once
 
 #include <poll.h>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "door/connections/thread.h"
+#include "door/lanes/crew_limits.h"
 #include "net/fd.h"
 #include "net/poller.h"
 
@@ -46,13 +49,28 @@ class LoopWatch {
     late,  ///< after limits::lone_look_us
     soon,  ///< after limits::lasting_look_us
   };
-  /// A statement has begun, or a client has come that may need the loop. Any thread.
+  /// A client has come that may need the loop. Any thread.
   void arm(Look look) {
     Look armed = armed_.load(std::memory_order_seq_cst);
     do {
       if (armed >= look) return;
     } while (!armed_.compare_exchange_weak(armed, look, std::memory_order_seq_cst));
     set_timer(look);
+    if (look == Look::late) look_no_later();
+  }
+  /// `crew` has begun a statement at `now_us`.
+  void arm(Look look, const Crew &crew, int64_t now_us) {
+    if (look == Look::late && now_us - late_us_.load(std::memory_order_relaxed) >= limits::lone_look_us / 2)
+      put_off(crew, now_us);
+    arm(look);
+  }
+  /// A worker sleeps from `now_us` on, as it did at `before_us` last: all its statements are served. Stops the timer
+  /// where that would go off before the next one begins.
+  void note_sleep(int64_t before_us, int64_t now_us) {
+    const Look armed = armed_.load(std::memory_order_seq_cst);
+    if (armed == Look::none) return;
+    const int64_t look_us = armed == Look::soon ? limits::lasting_look_us : limits::lone_look_us;
+    if (now_us - before_us >= look_us / 2) disarm(armed);
   }
 
  private:
@@ -68,6 +86,13 @@ class LoopWatch {
 
   bool watches() const { return state_.load(std::memory_order_acquire) == State::watches; }
   bool start();
+  /// After the timer of a late look was set: somebody may have asked for a look that is sooner, and set it before.
+  void look_no_later() const {
+    if (armed_.load(std::memory_order_seq_cst) == Look::soon) set_timer(Look::soon);
+  }
+  void put_off(const Crew &crew, int64_t now_us);
+  bool any_serves() const;
+  void disarm(Look armed);
   void set_timer(Look look) const;
   void work();
   bool look();
@@ -81,8 +106,9 @@ class LoopWatch {
   net::Fd timer_;
   net::WakeFd wake_;
   std::atomic<Look> armed_{Look::none};
+  std::atomic<int64_t> late_us_{0};  // when the timer of a late look was set last
   std::atomic<bool> stop_{false};
-  std::vector<Watched> watched_;  // the thread's, once it has been started
+  std::vector<Watched> watched_;  // but for the crews it is the thread's, once that has been started
   std::vector<pollfd> polled_;    // as well; has room for all
   Thread thread_;
 };
