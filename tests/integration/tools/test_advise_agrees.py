@@ -25,6 +25,8 @@ SELECT name FROM users WHERE id = 1 AND UPPER(name) = 'X'
 SELECT name FROM users WHERE id = 1 ORDER BY name
 SELECT name FROM users WHERE id = 1 + 1
 SELECT name FROM users WHERE id = LAST_INSERT_ID()
+SELECT name FROM users WHERE id = CONNECTION_ID() + 1
+SELECT name FROM users WHERE email = LAST_INSERT_ID()
 SELECT UPPER(name) FROM users WHERE id = 1
 SELECT id + 1 FROM users WHERE id = 1
 SELECT name, 1 FROM users WHERE id = 1

@@ -8,6 +8,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from postern_cli.advise.changes import change, insertion
+from postern_cli.advise.computed import is_of_session
 from postern_cli.advise.conditions import Conditions, Reader, bare, conjuncts, is_value
 from postern_cli.advise.planned import is_planned
 from postern_cli.advise.schema import Index, Schema, Table
@@ -39,7 +40,7 @@ def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
             if isinstance(tree, exp.Insert)
             else change(tree, schema, database)
         )
-        written.variables = tree.find(exp.Parameter) is not None
+        written.variables = any(isinstance(node, exp.Parameter) or is_of_session(node) for node in tree.walk())
         return written
     verdict = Verdict("other", "several SELECTs" if isinstance(tree, exp.SetOperation) else "not understood")
     verdict.planned = is_planned(tree, schema, database)

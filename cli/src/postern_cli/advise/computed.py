@@ -10,6 +10,7 @@ from postern_cli.advise.schema import INTEGERS
 
 UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 DAYS = (exp.CurrentDate, exp.UtcDate)
+NUMBERS = ("last_insert_id", "connection_id")
 MOMENTS = (exp.CurrentTimestamp, exp.UtcTimestamp)
 
 
@@ -33,7 +34,12 @@ def is_sum(node: Any) -> bool:
     if isinstance(node, exp.Literal):
         return not node.is_string and node.name.isdigit()
     is_clock = isinstance(node, exp.Anonymous) and node.name.lower() == "unix_timestamp" and not node.expressions
-    return is_clock or isinstance(node, exp.Placeholder)
+    return is_clock or isinstance(node, exp.Placeholder) or is_of_session(node)
+
+
+def is_of_session(node: Any) -> bool:
+    """LAST_INSERT_ID() or CONNECTION_ID()."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in NUMBERS and not node.expressions
 
 
 def is_written(node: Any) -> bool:

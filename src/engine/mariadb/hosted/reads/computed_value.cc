@@ -130,6 +130,13 @@ bool integer_of_variable(const std::string &name, Value &value) {
   return !is_null;
 }
 
+/// To the server both are unsigned.
+Value number_of_session(FormValue::From which) {
+  const THD *const thd = current_thd;
+  return Value::of_natural(which == FormValue::From::told_id ? thd->first_successful_insert_id_in_prev_stmt
+                                                             : thd->variables.pseudo_thread_id);
+}
+
 /// The server puts NOW() into a TIMESTAMP without a time zone, which has no way back from an hour that comes twice.
 bool store_time(Field &field, const FormValue &place, std::span<const Value> arguments) {
   field.set_notnull();

@@ -19,6 +19,9 @@ bool computed_number(const FormValue &place, std::span<const Value> arguments, V
 /// A user's variable of the current THD. False: it has no integer. A text in one compares by rules of its own.
 bool integer_of_variable(const std::string &name, Value &value);
 
+/// LAST_INSERT_ID() or CONNECTION_ID() of the current THD.
+Value number_of_session(FormValue::From which);
+
 /// Gives the column a point in time as an assignment does, in the time zone of the current THD.
 bool store_time(Field &field, const FormValue &place, std::span<const Value> arguments);
 

@@ -104,6 +104,8 @@ bool value_of(const FormValue &place, std::span<const Value> arguments, Value &v
     case FormValue::From::sum:
     case FormValue::From::seconds: return computed_number(place, arguments, value);
     case FormValue::From::variable: return integer_of_variable(place.text, value);
+    case FormValue::From::told_id:
+    case FormValue::From::session: value = number_of_session(place.from); return true;
     case FormValue::From::null: value = Value::null(); return true;
     case FormValue::From::time:
     case FormValue::From::standard: return false;

@@ -40,6 +40,8 @@ struct FormValue {
     seconds,   ///< UNIX_TIMESTAMP()
     time,      ///< `time`
     variable,  ///< a user's, of the session, while it has an integer; `text` is its name
+    told_id,   ///< LAST_INSERT_ID()
+    session,   ///< CONNECTION_ID()
     // Only for a column's new value, never for comparisons:
     null,      ///< NULL, written in the statement
     standard,  ///< DEFAULT, written in the statement
@@ -59,8 +61,10 @@ struct FormValue {
 
 /// Whether it asks the time.
 bool is_of_time(const FormValue &value);
-/// Whether it has a user's variable.
-bool is_of_variable(const FormValue &value);
+/// Whether it is another one in each session: it has a user's variable, or a number that the session has.
+bool is_of_session(const FormValue &value);
+/// Whether it has LAST_INSERT_ID().
+bool is_of_told_id(const FormValue &value);
 
 using sql::FormTest;
 

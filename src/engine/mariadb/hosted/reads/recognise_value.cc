@@ -39,6 +39,15 @@ bool read_variable(Item_func &function, FormValue &to) {
   return true;
 }
 
+bool read_number_of_session(const Item_func &function, FormValue &to) {
+  const std::string_view name = name_of(function);
+  if (function.argument_count() != 0) return false;
+  if (name == "last_insert_id") to.from = FormValue::From::told_id;
+  else if (name == "connection_id") to.from = FormValue::From::session;
+  else return false;
+  return true;
+}
+
 }  // namespace
 
 bool Recogniser::any_value(Item *item, FormValue &to, int depth) {
@@ -47,7 +56,8 @@ bool Recogniser::any_value(Item *item, FormValue &to, int depth) {
   if (item->type() != Item::FUNC_ITEM) return false;
   auto &function = *static_cast<Item_func *>(item);
   if (name_of(function) == "date_add_interval") return read_moment(function, to, depth);
-  return read_variable(function, to) || read_time(function, to) || read_sum(function, to, depth);
+  return read_variable(function, to) || read_number_of_session(function, to) || read_time(function, to) ||
+         read_sum(function, to, depth);
 }
 
 /// A term of a sum, or the number of an interval.

@@ -65,6 +65,8 @@ bool may_be_compared(const FormValue &value, const Field &field, Exact exact) {
   switch (value.from) {
     case FormValue::From::sum:
     case FormValue::From::variable:
+    case FormValue::From::told_id:
+    case FormValue::From::session:
     case FormValue::From::seconds: return exact == Exact::integer || exact == Exact::decimal;
     case FormValue::From::time: {
       const bool is_date = value.time.what >= FormTime::What::date;
@@ -222,8 +224,13 @@ bool is_of_time(const FormValue &value) {
          std::ranges::any_of(value.terms, is_of_time);
 }
 
-bool is_of_variable(const FormValue &value) {
-  return value.from == FormValue::From::variable || std::ranges::any_of(value.terms, is_of_variable);
+bool is_of_session(const FormValue &value) {
+  return value.from == FormValue::From::variable || value.from == FormValue::From::told_id ||
+         value.from == FormValue::From::session || std::ranges::any_of(value.terms, is_of_session);
+}
+
+bool is_of_told_id(const FormValue &value) {
+  return value.from == FormValue::From::told_id || std::ranges::any_of(value.terms, is_of_told_id);
 }
 
 uint16_t field_of(const TABLE &table, const std::string &name) {

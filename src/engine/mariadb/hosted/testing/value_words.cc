@@ -46,6 +46,8 @@ std::string value_word(const FormValue &value) {
     case FormValue::From::seconds: return "seconds now";
     case FormValue::From::time: return time_word(value);
     case FormValue::From::variable: return "@" + value.text;
+    case FormValue::From::told_id: return "last_insert_id()";
+    case FormValue::From::session: return "connection_id()";
     case FormValue::From::null: return "NULL";
     case FormValue::From::standard: return "DEFAULT";
   }

@@ -79,6 +79,8 @@ bool takes(const Field &field, const FormValue &value) {
   switch (value.from) {
     case FormValue::From::sum:
     case FormValue::From::variable:
+    case FormValue::From::told_id:
+    case FormValue::From::session:
     case FormValue::From::seconds: return takes_integers(field);
     case FormValue::From::time:
       return field.real_type() == MYSQL_TYPE_NEWDATE || field.real_type() == MYSQL_TYPE_DATETIME2 ||
@@ -169,6 +171,15 @@ bool may_meet_another(const FormAssignment &assignment, const Field &changed, co
   return in_key && (keys > 1 || assignment.given.empty());
 }
 
+/// LAST_INSERT_ID(c) changes what LAST_INSERT_ID() is for the rows after it.
+bool tells_and_is_told(const ChangeForm &form) {
+  const bool tells = std::ranges::any_of(
+      form.assignments, [](const FormAssignment &one) { return one.how == FormAssignment::How::tell; });
+  const auto any = [](const std::vector<FormValue> &values) { return std::ranges::any_of(values, is_of_told_id); };
+  return tells && (std::ranges::any_of(form.new_rows, any) ||
+                   std::ranges::any_of(form.assignments, is_of_told_id, &FormAssignment::value));
+}
+
 /// Each column once, for VALUES() is the record's earlier value; and no other id, which the counter would have to
 /// learn.
 std::optional<WhyNot> resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
@@ -184,7 +195,7 @@ std::optional<WhyNot> resolve_updates(const ChangeForm &form, const TABLE &table
       return WhyNot::other_key;
     change.assignments.push_back(resolved);
   }
-  return std::nullopt;
+  return tells_and_is_told(form) ? std::optional(WhyNot::value) : std::nullopt;
 }
 
 std::optional<WhyNot> resolve_insert(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {

@@ -41,10 +41,10 @@ bool are_of_duplicates(THD *thd, uint16_t warnings) {
 }
 
 bool reads_variables(const ChangeForm &form) {
-  const auto any = [](const std::vector<FormValue> &values) { return std::ranges::any_of(values, is_of_variable); };
+  const auto any = [](const std::vector<FormValue> &values) { return std::ranges::any_of(values, is_of_session); };
   return std::ranges::any_of(form.new_rows, any) ||
          std::ranges::any_of(form.rows.conditions, any, &FormCondition::values) ||
-         std::ranges::any_of(form.assignments, is_of_variable, &FormAssignment::value);
+         std::ranges::any_of(form.assignments, is_of_session, &FormAssignment::value);
 }
 
 }  // namespace
