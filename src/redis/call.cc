@@ -13,6 +13,10 @@ Tables &tables_of(const Call &call) {
   return call.session.tables();
 }
 
+uint8_t database_of(const Call &call) {
+  return call.session.client().database();
+}
+
 size_t value_bytes_max_of(const Call &call) {
   return call.session.protocol().settings().value_bytes_max;
 }

@@ -1,17 +1,21 @@
-// call_tables.h: the parts of a session that most handlers use, so that these need not see the session itself.
+// call_tables.h: the parts of a session that most handlers use, so that they need not include the session.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "redis/call.h"
 #include "redis/tables.h"
 
 namespace postern::redis {
 
-/// The tables that keys live in, as the client's session has them.
+/// The session's tables of keys.
 Tables &tables_of(const Call &call);
 
-/// The most bytes that a value may have.
+/// The database that the client has selected.
+uint8_t database_of(const Call &call);
+
+/// The maximum size of a value, in bytes.
 size_t value_bytes_max_of(const Call &call);
 
 }  // namespace postern::redis

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "redis/call_tables.h"
 #include "redis/collections/chance.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/work/key_filter.h"
 #include "redis/work/work.h"
 
@@ -109,7 +109,7 @@ class RandomKeyWork final : public KeysWork {
 
  private:
   Task<> run() override {
-    // Each of the keys seen so far with the same chance.
+    // Each key so far is chosen with the same probability.
     uint64_t seen = 0;
     std::string chosen;
     co_await each([&](std::string key) {
@@ -151,19 +151,18 @@ Next walk_keys(Call &call, Bytes pattern, WithNone with_none) {
   std::vector<OpenMap *> maps;
   std::vector<OpenTable *> tables;
   for (uint32_t number = filter.next_map(0); number != MapSnapshot::none; number = filter.next_map(number + 1)) {
-    maps.push_back(&call.session.tables().open().open(number, call.batch));
+    maps.push_back(&tables_of(call).open().open(number, call.batch));
     tables.push_back(&open_keys(call, *maps.back()));
   }
   if (maps.empty()) return with_none();
-  return begin_reading_work(call,
-                            call.session.tables().keep<TheWork>(call, filter, std::move(maps), std::move(tables)));
+  return begin_reading_work(call, tables_of(call).keep<TheWork>(call, filter, std::move(maps), std::move(tables)));
 }
 
 Next flush(Call &call, uint32_t first_db, uint32_t last_db) {
   if (call.arguments.size() > 2 ||
       (call.arguments.size() == 2 && !is_word(call.arguments[1], "async") && !is_word(call.arguments[1], "sync")))
     return refuse(call, syntax_error);
-  OpenMaps &open = call.session.tables().open();
+  OpenMaps &open = tables_of(call).open();
   std::vector<OpenMap *> maps;
   for (uint32_t db = first_db; open.snapshot() != nullptr && db <= last_db; ++db) {
     const auto [first, end] = open.snapshot()->of_database(db);
@@ -175,7 +174,7 @@ Next flush(Call &call, uint32_t first_db, uint32_t last_db) {
     }
   }
   if (maps.empty()) return answer_ok(call);
-  return begin_work(call, call.session.tables().keep<FlushWork>(call, std::move(maps)));
+  return begin_work(call, tables_of(call).keep<FlushWork>(call, std::move(maps)));
 }
 
 }  // namespace
@@ -201,7 +200,7 @@ Next randomkey(Call &call) {
 }
 
 Next flushdb(Call &call) {
-  return flush(call, call.session.client().database(), call.session.client().database());
+  return flush(call, database_of(call), database_of(call));
 }
 
 Next flushall(Call &call) {

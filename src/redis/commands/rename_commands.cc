@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include "redis/call_tables.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 #include "redis/wire/numbers.h"
 #include "redis/work/work.h"
 
@@ -27,7 +27,7 @@ class RenameWork final : public Work {
   Task<> rename_key() {
     const Bytes from = from_.name;
     const Bytes to = to_.name;
-    // In one order, so that two that rename the same keys do not wait for each other.
+    // In a global order, so that two renames of the same keys do not deadlock.
     Entry source;
     Entry target;
     if (to < from) target = co_await lock(row_key(to));
@@ -117,7 +117,7 @@ Next rename_key(Call &call, bool if_absent) {
   Place to;
   if (!places_of_both(call, from, to)) return Next::go_on;
   note_fed(call, call.arguments[2]);
-  return begin_work(call, call.session.tables().keep<RenameWork>(call, from, to, if_absent));
+  return begin_work(call, tables_of(call).keep<RenameWork>(call, from, to, if_absent));
 }
 
 class CopyWork final : public Work {
@@ -185,7 +185,7 @@ Next renamenx(Call &call) {
 
 Next copy(Call &call) {
   bool replaces = false;
-  int64_t db = call.session.client().database();
+  int64_t db = database_of(call);
   for (size_t i = 3; i < call.arguments.size(); ++i) {
     if (is_word(call.arguments[i], "replace")) {
       replaces = true;
@@ -195,7 +195,7 @@ Next copy(Call &call) {
       return refuse(call, syntax_error);
     }
   }
-  if (db != call.session.client().database()) return refuse(call, "ERR source and destination are in different tables");
+  if (db != database_of(call)) return refuse(call, "ERR source and destination are in different tables");
   if (call.arguments[1] == call.arguments[2]) return refuse(call, "ERR source and destination objects are the same");
   const Place source = place_of(call, call.arguments[1]);
   if (source.state != Place::State::there && source.state != Place::State::broken) return answer_integer(call, 0);
@@ -204,7 +204,7 @@ Next copy(Call &call) {
   if (!places_of_both(call, from, to)) return Next::go_on;
   if (!from.generic()) return refuse(call, "ERR rows of a mapped table cannot be copied");
   note_fed(call, call.arguments[2]);
-  return begin_work(call, call.session.tables().keep<CopyWork>(call, from, to, replaces));
+  return begin_work(call, tables_of(call).keep<CopyWork>(call, from, to, replaces));
 }
 
 }  // namespace lower

@@ -2,10 +2,10 @@
 #include <optional>
 #include <string>
 
+#include "redis/call_tables.h"
 #include "redis/collections/scores.h"
 #include "redis/geo/geo_search.h"
 #include "redis/registry/handlers.h"
-#include "redis/session.h"
 
 namespace postern::redis {
 namespace {
@@ -61,13 +61,13 @@ Next tell_each(Call &call) {
 Next search(Call &call, GeoForm form, bool may_store) {
   const GeoReading reading{form, may_store};
   const Bytes source = call.arguments[form == GeoForm::search_store ? 2 : 1];
-  // A command with an error has no target; it is answered when the key has been looked at.
+  // A command with an error has no target; the error is answered after reading the key.
   const GeoQuery query = read_geo_query(reading, call.arguments, false);
   if (query.target && query.error.empty()) {
     OpenMap *open = nullptr;
     if (!may_write_both(call, *query.target, source, open)) return Next::go_on;
     note_fed(call, *query.target);
-    return begin_work(call, call.session.tables().keep<GeoSearch>(call, *open, reading, source, query.target));
+    return begin_work(call, tables_of(call).keep<GeoSearch>(call, *open, reading, source, query.target));
   }
   const Place place = place_of(call, source);
   if (!query.error.empty() && (place.state != Place::State::there || !place.generic()))
@@ -91,7 +91,7 @@ Next geoadd(Call &call) {
     else if (!is_word(words[at], "ch")) break;
   }
   if ((words.size() - at) % 3 != 0 || (if_absent && if_there)) return refuse(call, syntax_error);
-  // As ZADD with scores has them.
+  // In the form of ZADD's scores.
   const std::span<Bytes> as_scores = call.arena().array<Bytes>(at + (words.size() - at) / 3 * 2);
   std::copy(words.begin(), words.begin() + static_cast<ptrdiff_t>(at), as_scores.begin());
   for (size_t to = at; at < words.size(); at += 3) {

@@ -10,13 +10,13 @@
 namespace postern::redis {
 namespace {
 
-/// Where an element moves from and to.
+/// The ends between which an element moves.
 struct Ends {
   bool from_end = false;
   bool to_front = false;
 };
 
-/// LPUSH and its like.
+/// LPUSH, RPUSH and variants.
 class Push final : public ListWork {
  public:
   Push(Call &call, OpenMap &open, bool front, bool if_there) : ListWork(call, open), front_(front), there_(if_there) {
@@ -32,7 +32,7 @@ class Push final : public ListWork {
     if (done) writer().integer(entry.len);
   }
 
-  /// False: that is answered.
+  /// False: the error was answered.
   Task<bool> push_if_there(Entry &entry) {
     entry = co_await lock(row_key(arguments_[1]));
     if (is_wrong(entry, Type::list)) co_return false;
@@ -91,7 +91,7 @@ class PopOfLists final : public Trying<ListWork> {
       if (!entry.live) continue;
       std::vector<std::string> taken;
       co_await pop(entry, wanted_.count, wanted_.from_end, taken, Storing::at_once);
-      if (one_ && taken.empty()) continue;  // SQL has taken it, and not said so
+      if (one_ && taken.empty()) continue;  // SQL has deleted it without updating the key
       Writer to = writer();
       to.array(2);
       to.bulk(source.key);
@@ -127,7 +127,7 @@ class Move final : public Trying<ListWork> {
     if (from.live && is_wrong(to, Type::list)) co_return;
     std::vector<std::string> taken;
     if (from.live) co_await pop(from, 1, from_end_, taken);
-    if (taken.empty()) {  // or SQL has taken it, and not said so
+    if (taken.empty()) {  // or SQL has deleted it without updating the key's row
       if (!waits()) writer().nil();
       co_return;
     }

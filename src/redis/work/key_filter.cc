@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "redis/session.h"
+#include "redis/call_tables.h"
 #include "redis/wire/glob.h"
 #include "redis/work/key_ops.h"
 
@@ -35,7 +35,7 @@ Type type_in(const Map &map, Row row) {
 OpenTable &open_keys(Call &call, OpenMap &open) {
   static constexpr uint32_t type_field[] = {0};
   const std::span<const uint32_t> fields = open.map->generic() ? std::span(type_field) : std::span<const uint32_t>{};
-  OpenTable *const table = call.session.tables().open().open(open, fields, call.batch);
+  OpenTable *const table = tables_of(call).open().open(open, fields, call.batch);
   return table != nullptr ? *table : open.table;
 }
 
@@ -64,8 +64,8 @@ uint32_t KeyFilter::next_map(uint32_t number) const {
 KeyFilter filter_of(Call &call, Bytes pattern) {
   return {.pattern = pattern,
           .now_ms = call.now_ms,
-          .db = call.session.client().database(),
-          .snapshot = call.session.tables().open().snapshot()};
+          .db = database_of(call),
+          .snapshot = tables_of(call).open().snapshot()};
 }
 
 }  // namespace postern::redis
