@@ -6,7 +6,7 @@ namespace postern::sqldoor {
 namespace {
 
 constexpr size_t integer_digits_max = 20;
-/// No decimal has more for certain, and no double is infinite or lost with so small an exponent.
+/// No decimal has more digits, and with so small an exponent no double is infinite or zero.
 constexpr size_t decimal_digits_max = 60;
 constexpr size_t exponent_digits_max = 2;
 
@@ -14,7 +14,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Whether a number cannot end before it: part of a name or of another number.
+/// Whether it continues a number: part of a name or of another number.
 bool goes_on(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '.' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -104,7 +104,7 @@ bool take_integer(Bytes digits, bool negative, Value &value) {
     number = number * 10 + one;
   }
   if (negative) {
-    // -0 is nobody's key; put back as 0 it would run into the word before it.
+    // -0 is not a useful key; as 0 it would run into the preceding word.
     if (number == 0 || number > integer_end) return false;
     value = Value::of_integer(static_cast<int64_t>(-number));
   } else {
@@ -131,8 +131,8 @@ size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value) {
   room += text.substr(1, end - 1);
   for (; end < text.size(); ++end) {
     const char c = text[end];
-    // A zero byte ends the text for no lexer; but nobody sends one. Clients in whose character set a character may end
-    // with a backslash do not come here, either.
+    // No lexer ends the text at a zero byte, but clients do not send them. Clients with characters that may end with a
+    // backslash are excluded, too.
     if (odd(c) || (c == '\\' && !rules.safe_characters)) return 0;
     if (c == quote) {
       if (at(text, end + 1) != quote) {

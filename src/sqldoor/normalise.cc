@@ -11,7 +11,7 @@ namespace postern::sqldoor {
 namespace {
 
 enum class Char : uint8_t {
-  refused,    // of no statement that is read here, or not worth it
+  refused,    // not in statements that are read here, or not worth it
   blank,      // the server's lexer skips it
   letter,     // part of a name or a word
   digit,      // part of a name, a word or a number
@@ -90,8 +90,8 @@ uint64_t hash_of(Bytes bytes) {
 
 }  // namespace
 
-/// Reads one text. What may stand where is only followed to know which literals change: those that a column is compared
-/// with, and limits.
+/// Reads one text. It follows the grammar only as far as needed to find the literals that vary: those compared with a
+/// column, and limits.
 class FormReader {
  public:
   FormReader(NormalText &to, Bytes text, TextRules rules)
@@ -100,7 +100,7 @@ class FormReader {
   bool run();
 
  private:
-  /// The token before, as far as the meaning of the next depends on it.
+  /// The previous token, as far as the next one's meaning depends on it.
   enum class Before : uint8_t {
     nothing_special,
     wants_value,  // what comes next is compared with a column, or an element of a list
@@ -179,7 +179,7 @@ bool FormReader::read_verb() {
   in_tail_ = writes_;  // no column has a name from it
   put(size);
   if (kind(peek(0)) == Char::letter || kind(peek(0)) == Char::digit) return false;
-  // Applications identify themselves here in a comment; it is no part of a column's name yet.
+  // Applications identify themselves here in a comment, which does not become part of a column's name.
   size_t blanks = 0;
   while (kind(peek(blanks)) == Char::blank) ++blanks;
   if (peek(blanks) == '/' && peek(blanks + 1) == '*') {
@@ -191,7 +191,7 @@ bool FormReader::read_verb() {
   return true;
 }
 
-/// At a slash. Comments that the server reads, /*! */ and /*M! */, are statements, and so might others be one day.
+/// At a slash. The server executes the comments /*! */ and /*M! */, and may execute others in future.
 bool FormReader::skip_comment() {
   if (peek(1) != '*' || peek(2) == '!' || peek(2) == '+' || (peek(2) == 'M' && peek(3) == '!')) return false;
   const size_t end = text_.find("*/", at_ + 2);
@@ -225,7 +225,7 @@ bool FormReader::step() {
     case Char::quote: return read_text();
     case Char::slash:
       if (peek(1) == '*') {
-        // In the list it would be part of a column's name.
+        // In the select list it would be part of a column's name.
         if (!in_tail_ || !skip_comment()) return false;
         if (form_.back() != ' ') form_ += ' ';
         return true;
@@ -260,7 +260,7 @@ bool FormReader::step() {
     case Char::semicolon: return read_semicolon();
     case Char::at: return read_variable();
     case Char::compares:
-      // 1 = 1 says nothing about a column.
+      // 1 = 1 does not involve a column.
       if (before_ != Before::written) before_ = Before::wants_value;
       put(1);
       return true;
@@ -348,8 +348,8 @@ bool FormReader::read_quoted_name(char quote) {
   return true;
 }
 
-/// A word right before a quote, of `size`: N'..', DATE'..', x'61' and their like are no texts like others; bytes are
-/// bytes. Those that are no values stay in the form.
+/// A word right before a quote, of `size`: N'..', DATE'..', x'61' and similar literals are not plain strings. Those
+/// that cannot be values stay in the form.
 bool FormReader::read_bytes(size_t size) {
   if (before_ == Before::point || before_ == Before::text) return false;
   const Bytes word = text_.substr(at_, size);
@@ -392,7 +392,7 @@ bool FormReader::read_text() {
     if (!add(value)) return false;
     at_ += size;
   } else {
-    // Code that shows the form to people reads it, too, and knows no escapes.
+    // Code that shows the form reads it, too, and does not handle escapes.
     if (rewritten_.size() != rewritten) return false;
     put(size);
   }
@@ -407,10 +407,10 @@ bool FormReader::read_number() {
     const size_t size = sqldoor::read_number(text_.substr(at_), rewritten_, value);
     if (size == 0 || !add(value)) return false;
     at_ += size;
-    before_ = value.kind() == Value::Kind::bytes ? Before::text : Before::nothing_special;  // 0x41 is one, perhaps
+    before_ = value.kind() == Value::Kind::bytes ? Before::text : Before::nothing_special;  // 0x41 may be one
     return true;
   }
-  // Names may begin with digits, and 0x41 is a text, perhaps.
+  // Names may begin with digits, and 0x41 may be a text.
   const size_t size = size_of_number(text_.substr(at_));
   if (size == 0 || (writes_ && text_.substr(at_, size).find_first_not_of("0123456789") != Bytes::npos)) return false;
   put(size);

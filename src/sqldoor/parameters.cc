@@ -11,8 +11,8 @@ namespace {
 /// The server allows no statement with more.
 constexpr uint32_t parameters_max = 65'535;
 
-/// enum_field_types on the wire. A value of the types 9 and 13, MEDIUMINT and YEAR, is NULL to the server, whatever it
-/// is, and its bytes are the next one's.
+/// enum_field_types on the wire. The server takes a value of type 9 or 13, MEDIUMINT or YEAR, for NULL, and reads its
+/// bytes as the next one's.
 enum Type : uint8_t {
   tiny = 1,
   small = 2,
@@ -80,9 +80,8 @@ size_t bytes_of_integer(uint8_t type) {
   }
 }
 
-/// JavaScript has no other numbers. One without a fraction and below 2^53 is compared like the same integer: the server
-/// compares doubles, and no two such integers share one. Any other is written as digits that make the same double
-/// again.
+/// JavaScript has only doubles. One without a fraction and below 2^53 compares like the same integer: the server
+/// compares doubles, and no two such integers share one. Any other is written in digits that parse to the same double.
 template <class Float>
 bool read_float(Reader &reader, Arena &arena, Value &value) {
   constexpr double exact_end = 9007199254740992.0;
@@ -102,8 +101,8 @@ bool read_float(Reader &reader, Arena &arena, Value &value) {
   return error == std::errc{} && std::abs(number) > 1e-30;
 }
 
-/// Digits, perhaps with a point among them and a minus before them. The server itself decides about other texts, and
-/// about a minus before zero.
+/// Digits, perhaps with a point among them and a minus before them. The server decides about other texts, and about a
+/// minus before zero.
 bool is_decimal(Bytes text) {
   const auto is_digit = [](char one) { return one >= '0' && one <= '9'; };
   const Bytes digits = text.starts_with('-') ? text.substr(1) : text;

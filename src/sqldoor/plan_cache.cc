@@ -34,7 +34,7 @@ std::shared_ptr<KnownForm> PlanCache::find(const PlanKey &key) {
   const auto found = stripe.forms.find(key);
   if (found == stripe.forms.end()) return nullptr;
   KnownForm &known = *found->second;
-  if (known.retired() || known.doubted()) return nullptr;  // it stays for its counts, until more is learnt
+  if (known.retired() || known.doubted()) return nullptr;  // kept for its counts, until more is learnt
   known.used_.store(true, std::memory_order_relaxed);
   return found->second;
 }
@@ -56,7 +56,7 @@ std::shared_ptr<const KnownForm> PlanCache::learn(const PlanKey &key, const Lear
   return known;
 }
 
-/// The key may be the one that is dropped.
+/// `key` may be a reference into the dropped entry.
 void PlanCache::drop(Stripe &stripe, const PlanKey &key) {
   const auto found = stripe.forms.find(key);
   if (found == stripe.forms.end()) return;
@@ -100,7 +100,7 @@ const KnownForm *PlanFront::find(const PlanKey &key, uint32_t hits) {
   slot.hits += hits;
   if (slot.hits >= slot.known->untold_max()) {
     tell(slot);
-    // A form without a plan is doubted by the cache, which must be asked now and then.
+    // The cache may doubt a form without a plan, so it is looked up again from time to time.
     if (slot.known->doubted()) slot.known = cache_.find(key);
   }
   return slot.known.get();

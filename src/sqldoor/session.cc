@@ -35,13 +35,13 @@ enum Command : uint8_t {
   bulk_execute = 0xfa,
 };
 
-/// In place of a statement's number: the one that was prepared last.
+/// In place of a statement's id: the one prepared last.
 constexpr uint32_t last_prepared = 0xffffffff;
 
-/// What stands before a statement's text where its plan is known as a prepared one's.
+/// The prefix of a text with a plan for prepared statements.
 constexpr Bytes prepared_form = "PREPARE ";
 
-/// For people, in place of the reason of each.
+/// Shown in place of each one's reason.
 constexpr std::string_view words_of_kinds =
     "no SELECT, UPDATE, DELETE, INSERT or REPLACE of one statement with at most 256 values in 16 KiB: the server's own "
     "code serves all of its kind, on the worker's thread where it cannot wait";
@@ -68,13 +68,13 @@ class StatementReply final : public Reply {
 /// A prepared statement that has a plan.
 struct Prepared {
   std::shared_ptr<const Plan> plan{};
-  std::shared_ptr<const KnownForm> known{};  // its form, where it has one to look up
+  std::shared_ptr<const KnownForm> known{};  // its form, if it has one
   uint32_t parameters = 0;
   uint64_t dialect = 0;        // the session's when it was prepared
   std::string types{};         // the parameters', as the client bound them last; empty: not yet
   uint64_t types_dialect = 0;  // the session's then: its character sets are the texts' until
                                // types are bound anew, whatever the session has by now
-  bool long_data = false;      // a part of a parameter has gone to the server
+  bool long_data = false;      // a part of a parameter was sent to the server
   bool cursor = false;         // the server may have one open, which the next execution ends
 
   uint32_t untold = 0;  // executions that its form has not counted yet
@@ -88,7 +88,7 @@ struct Prepared {
     if (known != nullptr && untold != 0) known->count(untold);
     untold = 0;
   }
-  /// The server may have others: the client has to bind them anew.
+  /// The server may have other types: the client has to bind them again.
   void forget_types() { types.clear(); }
 };
 
@@ -104,7 +104,7 @@ class MySqlSession final : public Session {
   ServerSession *server_session() const override { return session_.get(); }
 
  private:
-  /// A command that the server has yet to serve, and the plan to learn from it.
+  /// A command that the server has not served yet, and the plan to learn from it.
   struct Awaited {
     Command command = none;
     PlanKey key{};                             // of its form, if it is not known; borrows from form_
@@ -152,7 +152,7 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   const bool began = std::exchange(greeted_, true);
   if (session_->is_over()) return Collected::close;
   if (!session_->alive()) {
-    // The server has ended it; or it has yet to greet the client, which is the first thing that ever happens.
+    // The server has ended the session, or has not greeted the client yet.
     if (began) return Collected::close;
     add(batch, {.session = session_.get(), .rest = &input, .output = &output_});
     return Collected::wait;
@@ -165,14 +165,14 @@ Collected MySqlSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
     input.consume(taken);
     Statement statement{.session = session_.get(), .packet = {bytes.data(), taken}, .rest = &input, .output = &output_};
     awaited_ = {};
-    // Only the server understands a frame, a packet that is not complete, or one in the middle of a conversation.
+    // Only the server understands compressed frames, incomplete packets, or packets in the middle of a conversation.
     const bool whole = !compressed && taken == packet_header_bytes + little_endian_24(bytes) && bytes[3] == 0;
     if (whole && taken > packet_header_bytes && session_->logged_in()) {
       if (ops == 0 && bytes[packet_header_bytes] == quit && session_->leave(taken)) return Collected::close;
       plan(statement, batch);
     }
     add(batch, statement);
-    // Any other command may change the meaning of the next one; and a prepared statement has yet to get its number.
+    // Any other command may change the meaning of the next one; and a prepared statement has no id yet.
     const Plan *const plan = statement.plan;
     if (awaited_.command == prepare || plan == nullptr || plan->writes() || statement.values.size() != plan->values())
       return plan != nullptr && input.unparsed_bytes() == 0 ? Collected::need_more : Collected::wait;
@@ -249,7 +249,7 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
   }
 }
 
-/// A text that has no form to look up is one of its kind: its first word's.
+/// A text without a form is counted by its kind, which is its first word.
 void MySqlSession::note_kind(Statement &statement, Bytes text) {
   constexpr size_t word_bytes_max = 16;
   while (!text.empty() && (text[0] == ' ' || text[0] == '\n' || text[0] == '\t' || text[0] == '('))
@@ -277,7 +277,7 @@ void MySqlSession::plan_prepare(Statement &statement) {
   form_.assign(prepared_form).append(text);
   const PlanKey key{session_->dialect(), std::hash<Bytes>()(form_), form_};
   awaited_.key = key;
-  // It counts by its executions.
+  // Counted by its executions.
   if (const KnownForm *const known = front_.find(key, 0); known == nullptr) {
     statement.form = text;
   } else {
@@ -309,7 +309,7 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
   if (found == prepared_.end()) return;
   Prepared &prepared = found->second;
   const std::optional<Execution> execution = read_execution(body, prepared.parameters);
-  if (!execution) return prepared.forget_types();  // the server may make something of it
+  if (!execution) return prepared.forget_types();  // the server may accept it
   if (execution->types) {
     prepared.types.assign(*execution->types);
     prepared.types_dialect = session_->dialect();
@@ -335,10 +335,9 @@ void MySqlSession::plan_execution(Statement &statement, Batch &batch) {
 /// Whether the plan may answer the execution, or learn from it.
 bool MySqlSession::suits(const Prepared &prepared, const Execution &execution) const {
   const bool any_null = std::ranges::any_of(execution.nulls, [](char bits) { return bits != 0; });
-  // A cursor is the server's own, and so is long data; no row is found by NULL.
+  // Cursors and long data are left to the server; NULL finds no row.
   if (execution.flags != 0 || (any_null && !prepared.plan->writes()) || prepared.long_data) return false;
-  // In another database the server goes to the statement's for as long as it lasts, and reports that where it is
-  // tracked.
+  // In another database the server switches to the statement's during execution, and reports that to session trackers.
   const uint64_t dialect = session_->dialect();
   if (prepared.dialect != dialect || (!prepared.types.empty() && prepared.types_dialect != dialect)) return false;
   return !prepared.cursor || prepared.parameters != 0;
@@ -401,7 +400,7 @@ void MySqlSession::learn() {
     case execute: {
       const auto found = prepared_.find(awaited_.id);
       if (found == prepared_.end()) return;
-      // If long data failed to come the server answers the error to each execution, until the statement is reset.
+      // If long data failed the server answers the error to each execution, until the statement is reset.
       if (learnt.statement_id != 0) found->second.long_data = false;
       else if (found->second.long_data) found->second.forget_types();
       found->second.cursor = awaited_.cursor;
@@ -412,7 +411,7 @@ void MySqlSession::learn() {
       if (const auto found = prepared_.find(awaited_.id); found != prepared_.end()) found->second.long_data = true;
       return;
     case bulk_execute:
-      if (learnt.statement_id == 0) return;  // the server lets this client have none
+      if (learnt.statement_id == 0) return;  // the server offers this client no session
       if (const auto found = prepared_.find(awaited_.id); found != prepared_.end()) found->second.forget_types();
       return;
     case close_statement: forget(awaited_.id); return;
