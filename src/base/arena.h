@@ -1,8 +1,8 @@
 // arena.h: bump allocation for the ops of one batch.
 //
 // Owned by one Batch and touched by one thread at a time. Memory from it lives until clear() or until the arena dies;
-// destructors are never run, so only trivially destructible types are accepted. An op that outlives its batch keeps the
-// chunks that it lives in. Chunks are small, so that a slow client pins little of its neighbours' ops:
+// destructors are never run, so only trivially destructible types are accepted. An op that outlives its batch keeps its
+// chunks alive. Chunks are small, so a slow client pins few of its neighbours' ops:
 //
 //   const Arena::Mark from = arena.mark();  ...;  Arena::Kept kept;  if (!kept.keep(arena, from, arena.mark())) refuse;
 #pragma once
@@ -69,10 +69,10 @@ class Arena {
     }
   }
 
-  /// Bytes of memory held, used or not.
+  /// Bytes of memory held, whether used or not.
   size_t bytes() const { return bytes_; }
 
-  /// How much has been handed out.
+  /// A position in the arena: everything handed out before it.
   struct Mark {
     size_t chunk = 0;
     size_t large = 0;
@@ -82,7 +82,7 @@ class Arena {
   class Kept;
 
  private:
-  // With what shared_ptr has in front of it, a chunk is a block of the pool.
+  // With shared_ptr's header a chunk fills one block of the pool.
   static constexpr size_t chunk_bytes = (size_t{8} << 10) - 64;
 
   /// A chunk may be released by another thread than the one that acquired it.
@@ -109,7 +109,7 @@ class Arena {
   struct Chunk {
     std::shared_ptr<char[]> data;
     size_t size = 0;
-    bool kept = false;  // by somebody else, too
+    bool kept = false;  // by a Kept, too
   };
 
   /// In line, where size and alignment are known.
@@ -132,7 +132,7 @@ class Arena {
     return at;
   }
 
-  /// A chunk for itself. The small ones stay where they are.
+  /// A chunk of its own. The small ones stay where they are.
   void *take_large(size_t size) {
     size_t chunk = large_used_;
     while (chunk < large_.size() && large_[chunk].size < size) ++chunk;
@@ -177,8 +177,8 @@ class Arena {
     end_ = next_ + chunks_[chunk].size;
   }
 
-  std::vector<Chunk> chunks_;  // of one size
-  std::vector<Chunk> large_;   // each for one thing that is larger than that
+  std::vector<Chunk> chunks_;  // all of one size
+  std::vector<Chunk> large_;   // each for one larger allocation
   char *next_ = nullptr;
   char *end_ = nullptr;
   size_t bytes_ = 0;

@@ -1,8 +1,9 @@
-// block_arena.h: BlockArena, bump allocation in blocks of the pool, for what one owner keeps as long as a client likes.
+// block_arena.h: BlockArena, bump allocation in blocks of the pool, for data that one owner keeps as long as a client
+// likes.
 //
-// Its blocks grow with what it holds, so that little costs little, and much lies in large blocks, which are mapped by
-// themselves: all of it goes back to the system when it dies. Memory from malloc() would not, where something that
-// lives on lies after it. Touched by one thread at a time.
+// Its blocks grow with its contents: a small arena costs little, and a large one uses large blocks with mappings of
+// their own, which go back to the system when it dies. Memory from malloc() would stay with the process as long as
+// anything after it is in use. Touched by one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@ class BlockArena {
     for (const pool::Block block : blocks_) pool::release(block);
   }
 
-  /// A copy; one without data, though `bytes` has some, if there is no memory for it.
+  /// A copy; empty if there is no memory for it.
   Bytes copy(Bytes bytes) {
     if (bytes.empty()) return {};
     char *const to = take(bytes.size(), 1);
@@ -37,7 +38,7 @@ class BlockArena {
     std::memcpy(to, bytes.data(), bytes.size());
     return {to, bytes.size()};
   }
-  /// `count` value-initialised objects; none, though some were wanted, if there is no memory for them.
+  /// `count` value-initialised objects; none if there is no memory for them.
   template <class T>
   std::span<T> array(size_t count) {
     static_assert(std::is_trivially_destructible_v<T>, "the arena runs no destructors");
@@ -53,7 +54,7 @@ class BlockArena {
   size_t used() const { return used_; }
 
  private:
-  /// Four of these hold a megabyte; only the pages that are written to take memory.
+  /// The largest block; only pages that are written to take memory.
   static constexpr size_t block_bytes_most = size_t{256} << 10;
 
   char *take(size_t size, size_t alignment) {

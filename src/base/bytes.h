@@ -1,6 +1,6 @@
-// bytes.h: Bytes, the borrowed view every layer passes, and numbers in and out of it without a locale.
+// bytes.h: Bytes, the borrowed view that every layer passes, and numbers parsed and printed without a locale.
 //
-// A Bytes owns nothing: it is valid as long as the buffer it points into, which each interface states.
+// A Bytes owns nothing: it is valid as long as its buffer; each interface states how long that is.
 #pragma once
 
 #include <charconv>
@@ -17,7 +17,7 @@ constexpr uint64_t every_byte(unsigned char byte) {
   return ~uint64_t{0} / 0xff * byte;
 }
 
-/// Several bytes at once, wherever they lie.
+/// Several bytes at once, at any alignment.
 template <class Word>
 Word load(const char *from) {
   Word word;
@@ -40,7 +40,7 @@ inline char *print_integer(char *to, int64_t number) {
   return std::to_chars(to, to + 20, number).ptr;
 }
 
-/// Compares a secret with a client's bytes, in a time that depends on the client's length only.
+/// Compares a secret with a client's bytes, in a time that depends only on the length of the client's bytes.
 [[nodiscard]] inline bool equal_constant_time(Bytes secret, Bytes offered) {
   unsigned difference = secret.size() == offered.size() ? 0 : 1;
   for (size_t i = 0; i < offered.size(); ++i) {

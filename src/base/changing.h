@@ -1,4 +1,4 @@
-// changing.h: values that one thread sets now and then while others read them: Changing, a number (relaxed), and
+// changing.h: values that one thread sets at times while others read them: Changing, a number (relaxed), and
 // ChangingText.
 #pragma once
 
@@ -40,7 +40,7 @@ class ChangingText {
     return *this;
   }
 
-  /// As it is now.
+  /// The current text.
   std::string text() const {
     const std::lock_guard guard(mutex_);
     return text_;

@@ -1,4 +1,4 @@
-// deadline.h: points of time to come, as functions of the system take them.
+// deadline.h: points of time in the future, in the form that system calls take.
 #pragma once
 
 #include <time.h>
@@ -7,7 +7,7 @@
 
 namespace postern {
 
-/// That many microseconds, 0 or more, from now by CLOCK_MONOTONIC, for sem_clockwait() and its like.
+/// The time in `us` microseconds (0 or more) by CLOCK_MONOTONIC, for calls like sem_clockwait().
 inline timespec deadline_after_us(int64_t us) {
   timespec at;
   clock_gettime(CLOCK_MONOTONIC, &at);

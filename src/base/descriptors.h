@@ -1,7 +1,7 @@
-// descriptors.h: how many of the process's file descriptors the doors have, and how many clients they may have.
+// descriptors.h: counts the file descriptors of all doors and bounds their clients.
 //
-// All doors of the process share the bound, whichever plugin they belong to: the server lives in the same process, and
-// cannot have the descriptors that clients take. Any thread.
+// All doors of the process share the bound, whichever plugin they belong to, because the server needs descriptors of
+// the same process. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace postern::descriptors {
 
-/// How many clients all doors may have together, given how many descriptors the doors have besides; asked for each new
-/// client. nullptr: any number.
+/// Returns how many clients all doors may have together, given the doors' other descriptors; called for each new
+/// client. nullptr: no bound.
 using Bound = uint32_t (*)(uint32_t besides);
 void set_bound(Bound bound);
 
 /// Descriptors of the doors besides their clients' sockets: listening sockets, pollers.
 uint32_t besides();
-/// How many clients all doors may have just now.
+/// How many clients all doors may have at present.
 uint32_t clients_max();
 
-/// Descriptors that a door has. Given back when it dies.
+/// Descriptors that a door holds. Given back when it dies.
 class Held {
  public:
   Held() = default;
@@ -35,10 +35,10 @@ class Held {
   }
   ~Held();
 
-  /// That of one more client, if there may be one.
+  /// Counts the descriptor of one more client, if the bound allows it.
   [[nodiscard]] static Held take_for_client();
   static Held take_besides(uint32_t count);
-  /// The client's is the server's from now on, which counts it among its own connections.
+  /// Leaves the client's descriptor to the server, which counts it among its own connections.
   void leave_to_server();
   explicit operator bool() const { return count_ != 0; }
 

@@ -18,13 +18,13 @@ enum class Failure : uint8_t {
 
 /// The kind of a failure. Protocols switch on it, so they can answer failures that are added later.
 enum class FailureKind : uint8_t {
-  request,   ///< the request itself: it means nothing, or nothing that is done here
+  request,   ///< the request itself: malformed, or not supported here
   access,    ///< the client's identity, or how it connects
-  schema,    ///< the table, index or columns asked for are not there, or not of use
+  schema,    ///< the table, index or columns do not exist, or do not suit the request
   value,     ///< a value does not fit its column
-  conflict,  ///< rows that are there, or rules of the table, forbid the change
+  conflict,  ///< existing rows, or constraints of the table, forbid the change
   limit,     ///< more than a limit allows
-  busy,      ///< not now: the same request may be done later
+  busy,      ///< not now: the same request may succeed later
   server,    ///< the server cannot, or something is broken
 };
 
@@ -48,7 +48,7 @@ constexpr Bytes failure_name(Failure failure) {
   return "none";
 }
 
-/// For Failure::none the answer means nothing.
+/// Undefined for Failure::none.
 constexpr FailureKind kind_of(Failure failure) {
   switch (failure) {
     case Failure::none:

@@ -1,9 +1,9 @@
 // free_blocks.h: FreeList, free blocks of one size that a thread keeps for itself, and Depot, where threads exchange
 // them.
 //
-// Where one thread acquires blocks and another releases them, as for replies that the write lane writes and workers
-// send, the one would always allocate and the other always free. So a list that has too many blocks leaves a chain of
-// them in the depot, and an empty list takes one.
+// If one thread acquires blocks and another releases them, as with replies that the write lane writes and workers send,
+// the first would always allocate and the second always free. So a list with too many blocks leaves a chain of them in
+// the depot, and an empty list takes one.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@
 
 namespace postern {
 
-/// In the first bytes of each.
+/// The first bytes of each free block.
 struct FreeBlock {
   FreeBlock *next;
 };
 
-// Trivial on purpose: a thread_local with a destructor would keep the plugin's library from being unloaded.
+// Trivial on purpose: a thread_local with a destructor would prevent unloading the plugin's library.
 struct FreeList {
   FreeBlock *head;
   size_t count;
@@ -41,12 +41,12 @@ struct FreeList {
   }
 };
 
-/// Any thread may touch it. Its chains have as many blocks each, the same for all lists of one size.
+/// Any thread may call it. All its chains have the same number of blocks, the same for all lists of one size.
 class Depot {
  public:
   explicit constexpr Depot(size_t chain_blocks) : chain_blocks_(chain_blocks) {}
 
-  /// Fills a list that is empty. False: there is no chain.
+  /// Fills a list that is empty. False: it has no chain.
   bool fill(FreeList &list) {
     for (std::atomic<FreeBlock *> &place : chains_) {
       if (place.load(std::memory_order_relaxed) == nullptr) continue;
@@ -58,7 +58,7 @@ class Depot {
     return false;
   }
 
-  /// Takes a chain from a list. False: the list is too short, or there is no place.
+  /// Takes a chain from a list. False: the list is too short, or the depot is full.
   bool relieve(FreeList &list) {
     if (list.count < chain_blocks_) return false;
     for (std::atomic<FreeBlock *> &place : chains_) {

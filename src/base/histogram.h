@@ -1,7 +1,7 @@
-// histogram.h: Histogram, how long things took; Latencies, those of requests; RecentLatencies, those of a thread's
-// requests in the last minutes.
+// histogram.h: Histogram, a distribution of durations; Latencies, those of requests; RecentLatencies, those of a
+// thread's requests in the last minutes.
 //
-// As a Tally has one writer, and anybody may read it at any time; a write is a plain load and store (relaxed).
+// Like a Tally it has one writer, and any thread may read it; a write is a plain load and store (relaxed).
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class alignas(64) Histogram {
   std::atomic<uint64_t> buckets_[bucket_count] = {};
 };
 
-/// By kind of request, of those that are answered within a turn.
+/// Durations by kind of request, for requests answered within a turn.
 struct Latencies {
   Histogram find;
   Histogram insert;
@@ -85,11 +85,11 @@ struct Latencies {
   }
 };
 
-/// This minute and the one before, so that a slow moment is not lost in a long history. Minutes are counted from any
-/// start.
+/// Latencies of this minute and the one before, so that a slow moment is not lost in a long history. Minutes are
+/// counted from an arbitrary start.
 class RecentLatencies {
  public:
-  /// To record in. `minute`: now, not before the last one. For the writer.
+  /// The histograms to record in. `minute`: the current one; it never goes back. For the writer.
   Latencies &of(int64_t minute) {
     Part &part = parts_[minute & 1];
     if (part.minute.load(std::memory_order_relaxed) != minute) {
@@ -99,7 +99,7 @@ class RecentLatencies {
     }
     return part.latencies;
   }
-  /// `minute`: now.
+  /// `minute`: the current one.
   void add_to(Latencies &sum, int64_t minute) const {
     for (const Part &part : parts_)
       if (part.minute.load(std::memory_order_acquire) >= minute - 1) sum.absorb(part.latencies);

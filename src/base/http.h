@@ -1,8 +1,8 @@
-// http.h: whether somebody speaks HTTP to a port that has another protocol.
+// http.h: detects HTTP on a port of another protocol.
 //
-// A page in a browser can make it send a request to any port of the browser's machine and network, with lines of the
-// page's choice in the body. A session asks here about a line that is no request of its protocol, and hangs up without
-// a word if it is HTTP: so the body is never taken for requests.
+// A web page can make a browser send a request to any port of its machine and network, with lines of the page's choice
+// in the body. A session that reads a line outside its protocol checks it here, and closes the connection if it is
+// HTTP, so that the body is never taken for requests.
 #pragma once
 
 #include "base/bytes.h"

@@ -1,9 +1,9 @@
 // input.h: one connection's received bytes.
 //
-// Bytes go through three states: received (room, received), parsed (consume) and settled (settle). Views into
-// parsed bytes stay valid until settle(), which is what lets a batch be run again without parsing it again.
-// Owned by its connection and touched by one thread at a time. Holds no memory while it holds no bytes: it is one
-// pointer to a block of the pool, which begins with its places.
+// Bytes go through three states: received (room, received), parsed (consume) and settled (settle). Views into parsed
+// bytes stay valid until settle(), so a batch can be run again without parsing it again. Owned by its connection and
+// touched by one thread at a time. Holds no memory while it holds no bytes: it is one pointer to a block of the pool,
+// which begins with its places.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace postern {
 
 class Input {
  public:
-  /// Taken from each block: the rest is room for bytes.
+  /// Bytes of each block for its head; the rest is room for input.
   static constexpr size_t head_bytes = 16;
 
   Input() = default;
@@ -27,7 +27,7 @@ class Input {
   /// Where the next receive may write: at least `bytes_min` bytes, or nothing if there is no memory for them.
   /// Invalidates every view, so it may be called only when everything parsed has been settled.
   [[nodiscard]] std::span<char> room(size_t bytes_min);
-  /// `bytes` of room() were filled.
+  /// The first `bytes` of room() were filled.
   void received(size_t bytes) {
     if (bytes != 0) block_->end += static_cast<uint32_t>(bytes);
   }
@@ -41,14 +41,14 @@ class Input {
     block_->scanned = 0;
   }
 
-  /// How many of the unparsed bytes are known to hold no end of request, so that a request that arrives byte by
+  /// How many of the unparsed bytes are known to contain no end of a request, so that a request that arrives byte by
   /// byte is not searched from its start each time.
   size_t scanned() const { return block_->scanned; }
   void set_scanned(size_t bytes) {
     if (bytes != block_->scanned) block_->scanned = static_cast<uint32_t>(bytes);
   }
 
-  /// Overwrites a view of parsed bytes, a secret: the buffer is others' later.
+  /// Overwrites a secret among the parsed bytes: the buffer will be reused for other connections.
   void wipe(Bytes parsed);
   /// Drops the parsed bytes: their ops have been answered.
   void settle();
@@ -60,7 +60,7 @@ class Input {
  private:
   /// The head of a block. An input without a block points to one that is never written.
   struct Places {
-    uint32_t size = 0;    // the room after this
+    uint32_t size = 0;    // bytes after this head
     uint32_t parsed = 0;  // end of the parsed bytes
     uint32_t end = 0;     // end of the received bytes
     uint32_t scanned = 0;

@@ -73,50 +73,51 @@ inline constexpr int handshake_patience_ms = 2'000;
 inline constexpr int handshake_look_ms = 10;
 /// Bytes that one send over TLS encrypts.
 inline constexpr size_t tls_bytes_per_send_max = size_t{256} << 10;
-/// A run of at least finds_shared_min finds looks for equal ones. The next run looks, too, if at least one find in
-/// finds_shared_one_in was equal to another; otherwise only one run in finds_shared_retry_runs does.
+/// A run of at least finds_shared_min finds looks for equal ones. The next run looks again if at least one find in
+/// finds_shared_one_in had an equal; otherwise only one run in finds_shared_retry_runs does.
 inline constexpr size_t finds_shared_min = 64;
 inline constexpr size_t finds_shared_one_in = 16;
 inline constexpr uint32_t finds_shared_retry_runs = 16;
-/// Bytes kept for equal finds: of one question, of one answer, and of all of them in a run.
+/// Bytes kept for equal finds: of one find's key, of one answer, and of all in a run.
 inline constexpr size_t shared_question_bytes_max = 512;
 inline constexpr size_t shared_answer_bytes_max = size_t{2} << 10;
 inline constexpr size_t shared_bytes_max = size_t{128} << 10;
 /// Rows one find may examine, and bytes it may answer, before it moves to the slow lane.
 inline constexpr uint64_t find_rows_fast_max = 4'000;
 inline constexpr size_t find_bytes_fast_max = size_t{128} << 10;
-/// Bytes of a find's first row that a turn answers all the same: the slow lane would have to read the row again, and to
-/// copy it takes no longer than to examine find_rows_fast_max rows.
+/// Bytes of a find's first row that a turn still answers: the slow lane would read the row again, and copying it takes
+/// no longer than examining find_rows_fast_max rows.
 inline constexpr size_t first_row_bytes_fast_max = size_t{2} << 20;
 /// Rows all finds of one batch may examine; a find that would go on beyond moves to the slow lane.
 inline constexpr uint64_t batch_rows_max = 20'000;
-/// Bytes that the rows above find_bytes_fast_max of one batch may have together: some two milliseconds. Further such
-/// finds wait for the next turn.
+/// Bytes of all rows above find_bytes_fast_max in one batch: some two milliseconds. Further such finds wait for the
+/// next turn.
 inline constexpr size_t batch_large_bytes_max = size_t{4} << 20;
 /// A session that has added an op to a batch adds no more once the batch's arena holds so many bytes.
 inline constexpr size_t arena_bytes_per_batch_max = size_t{4} << 20;
 /// Arena bytes a worker keeps between batches; more is given back.
 inline constexpr size_t arena_bytes_kept = size_t{256} << 10;
 
-/// A run for so few connections, or of so few ops, sends each connection's replies before it carries out the next one's
-/// ops, unless it writes.
+/// A run without writes for at most so many connections, or ops, sends each connection's replies before it carries out
+/// the next one's ops.
 inline constexpr size_t connections_sent_early_max = 8;
 inline constexpr size_t ops_sent_early_max = 16;
-/// In a run without writes replies leave at once if a connection's have so many bytes on average: they are in the
-/// processor's cache now, and their block is free for the next connection. Shorter ones are not worth waking a client.
+/// In a run without writes replies leave at once if they have so many bytes for each connection on average: they are
+/// still in the processor's cache, and their block is free for the next connection. Shorter replies are not worth a
+/// send of their own.
 inline constexpr size_t reply_bytes_sent_early_min = size_t{16} << 10;
-/// Bytes of one connection's replies that are sent ahead of its other replies, and how many may be in one turn: the
-/// bound on one connection's share of a turn.
+/// Bytes of one connection's replies that are sent ahead of its other replies, and their bound in one turn, which
+/// bounds one connection's share of a turn.
 inline constexpr size_t reply_bytes_sent_ahead_min = size_t{64} << 10;
 inline constexpr size_t reply_bytes_sent_ahead_max = output_high_water_bytes;
 
-/// Microseconds a writing worker waits for one more connection to join a batch, and for all of them together, where
-/// others read meanwhile. It never waits longer than its last batch slept (door/connections/commit_delay.h).
+/// Microseconds that a writing worker waits for one more connection to join a batch, and for all of them together,
+/// while other connections read. It never waits longer than its last batch slept (door/connections/commit_delay.h).
 inline constexpr int64_t commit_delay_gap_us = 50;
 inline constexpr int64_t commit_delay_us_max = 1'000;
 
 /// Milliseconds all writes of one batch may wait for row locks together; a write that would wait longer moves to the
-/// slow lane, so that one locked row holds nobody else up for long.
+/// slow lane, so that one locked row does not hold up other connections for long.
 inline constexpr int row_wait_fast_ms = 5;
 
 // --- the slow lane ---------------------------------------------------------------------------------------------
@@ -137,25 +138,25 @@ inline constexpr int busy_retry_ms_max = 10;
 inline constexpr uint64_t autoinc_held_ms = 100;
 /// Milliseconds a write waits for a row lock before it lets others have its thread and queues up again.
 inline constexpr int row_wait_slow_ms = 50;
-/// Jobs waiting for tables or rows that are tried in a millisecond, if there are many.
+/// Tries in a millisecond of jobs that wait for tables or rows, if there are many.
 inline constexpr size_t busy_tries_per_ms_max = 2;
-/// Milliseconds that all jobs in the queue may wait for row locks together until each has been tried once. Those that
-/// keep their thread do not count.
+/// Milliseconds that all queued jobs together may wait for row locks until each has been tried once. Jobs that keep
+/// their thread do not count.
 inline constexpr int row_wait_shared_ms = 20;
-/// Jobs waiting for rows of a table that are tried at once when one of them has got its row.
+/// Jobs waiting for rows of a table that are tried at once when one of them gets its row.
 inline constexpr size_t row_waiters_tried = 8;
 /// Times a write that is run alone is run again after its transaction was lost.
 inline constexpr int lost_runs_max = 20;
 /// Rows one edit may change; more would be one transaction that the server can neither commit nor undo in time.
 inline constexpr uint64_t edit_rows_max = 10'000'000;
-/// Bytes of the noted places of those rows: as long as the primary key is.
+/// Bytes of the noted positions of those rows: each as long as the primary key.
 inline constexpr size_t edit_places_bytes_max = size_t{256} << 20;
 /// Bytes of the reply of an edit: it is held until the transaction is committed.
 inline constexpr size_t edit_reply_bytes_max = size_t{64} << 20;
 
 // --- logins ---------------------------------------------------------------------------------------------------
 
-/// Threads of a door that verify logins: one that waits for a name server must not hold up the others.
+/// Threads of a door that verify logins: a login that waits for a name server must not hold up the others.
 inline constexpr uint32_t login_threads = 2;
 /// Bytes of a password; the server takes less.
 inline constexpr size_t password_bytes_max = 4'096;
@@ -172,13 +173,13 @@ inline constexpr size_t privileges_remembered_max = 16'384;
 
 /// Tables that may stay open from one batch to the next.
 inline constexpr size_t tables_open_max = 512;
-/// Bytes about open indexes that a thread may keep while it sleeps. With more it forgets all of them, and looks them up
-/// again when a request comes.
+/// Bytes about open indexes that a thread may keep while it sleeps. With more it drops all, and looks them up again at
+/// the next request.
 inline constexpr size_t open_tables_bytes_kept = size_t{256} << 10;
-/// A busy thread with more than so many bytes drops what belongs to no open index any more.
+/// A busy thread with more than so many bytes drops entries of indexes that are no longer open.
 inline constexpr size_t open_tables_bytes_max = size_t{4} << 20;
 
-/// An OwnBlock of so many bytes has a mapping of its own: as many as malloc gives one at first.
+/// An OwnBlock of so many bytes has a mapping of its own: malloc's initial threshold.
 inline constexpr size_t own_block_bytes_mapped_min = size_t{128} << 10;
 
 // --- what one process may hold -----------------------------------------------------------------------------------
@@ -192,8 +193,8 @@ inline constexpr size_t buffer_bytes_max = size_t{1} << 30;
 /// Milliseconds between two checks for new certificates; each new connection checks, too.
 inline constexpr int certificates_look_ms = 250;
 /// Milliseconds a worker with nothing to do keeps its tables before it gives them up and sleeps. More than the kernel's
-/// usual tick of 4: a shorter wait has it program the processor's timer anew each time, which on a virtual machine
-/// costs up to 4 us.
+/// usual tick of 4: a shorter wait makes the kernel reprogram the processor's timer each time, which on a virtual
+/// machine costs up to 4 us.
 inline constexpr int linger_ms = 5;
 
 }  // namespace postern::limits

@@ -1,4 +1,4 @@
-// log.h: what an administrator must know, one line at a time.
+// log.h: messages for the administrator, one line at a time.
 //
 // The plugin points the sink at the server's error log; without one, lines go to stderr. Never log a client's
 // data. A line that clients can cause again and again goes through a Limited.
@@ -20,7 +20,7 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/// Lets one line pass every `seconds`. A static object at the place that logs.
+/// Lets one line pass every `seconds`. A static object beside the call that logs.
 class Limited {
  public:
   explicit constexpr Limited(int64_t seconds = 10) : seconds_(seconds) {}

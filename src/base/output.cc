@@ -7,10 +7,10 @@
 namespace postern {
 namespace {
 
-// Where writes to a broken output go. Per thread, so that two workers never write one byte at once.
+// Takes writes to a broken output. One for each thread, so that two workers never write the same byte.
 thread_local char sink[limits::output_piece_bytes_max];
 
-/// For an output that had no memory for a stream.
+/// For an output without memory for a stream.
 class NoValve final : public Valve {
  public:
   Flow flow(Output &) override { return Flow::pause; }
@@ -67,7 +67,7 @@ void Output::sent(size_t bytes) {
   if (!holds_block()) return;
   block_->sent = sent;
   if (sent != block_->end) {
-    // A stream that is never empty must not grow for ever: what left is dropped once it is most of the block.
+    // A stream that is never empty must not grow for ever: sent bytes are dropped once they fill most of the block.
     if (sent < limits::block_bytes_recycled_max || sent < block_->end - sent) return;
     std::memmove(data(), data() + sent, block_->end - sent);
     base_ += sent;

@@ -3,8 +3,8 @@
 // Replies are written after a mark and may be taken back (rewind) until they are released; only released bytes may be
 // sent. Positions count every byte since the connection began, so a mark stays meaningful while earlier bytes are sent.
 // Owned by its connection, touched by one thread at a time. reserve() is valid until the next reserve(). Holds no
-// memory while it holds no bytes and does not stream: it is little more than a pointer to a block of the pool, which
-// begins with its places.
+// memory while it holds no bytes and does not stream: it is little more than a pointer to a block of the pool, with its
+// positions in the block's head.
 //
 // When there is no memory for a reply the output breaks: it discards all further writes and the connection is closed at
 // the next settlement. Writers need not check.
@@ -22,7 +22,7 @@ namespace postern {
 
 class Output;
 
-/// Whether whoever produces a reply may go on, or should stop where it is for now.
+/// Whether the producer of a reply may go on, or should stop for now.
 enum class Flow : uint8_t { more, pause };
 
 /// Lets a long reply leave while it is still being written; see door/slow_lane.h.
@@ -30,9 +30,9 @@ class Valve {
  public:
   /// Called between rows. Sends what it can; `pause` asks the engine to stop after this row.
   virtual Flow flow(Output &output) = 0;
-  /// Called now and then while there is no row to write: whether the reply still has a reader and may go on.
+  /// Called at times while there is no row to write: whether the reply still has a reader and may go on.
   virtual Flow still_wanted(Output &) { return Flow::more; }
-  /// The reader may have left, and only sending to it would show that: write as much of the reply as possible.
+  /// The reader may have left, which only a send would show: write as much of the reply as possible.
   virtual bool doubts_reader() const { return false; }
 
  protected:
@@ -60,7 +60,7 @@ class Output {
   }
   /// Any number of bytes, copied as they are.
   void put(Bytes bytes);
-  /// So many bytes will follow: finds room for them at once, where growing with them would copy them again and again.
+  /// So many bytes will follow: reserves room for all of them at once, to avoid repeated copies.
   void expect(size_t bytes) {
     if (!has_room(bytes)) reserve_more(bytes);
   }
@@ -79,7 +79,8 @@ class Output {
     if (mark != this->mark()) block_->end = static_cast<uint32_t>(mark - base_);
   }
   bool can_rewind(Mark mark) const { return mark >= base_ + block_->released; }
-  /// Takes back everything written since `start`, or breaks the output, and returns false, if some of it may be sent.
+  /// Takes back everything written since `start`. If some of it may have been sent, breaks the output and returns
+  /// false.
   bool rewind_or_break(Mark start) {
     if (mark() <= start) return true;
     if (!can_rewind(start)) {
@@ -95,10 +96,10 @@ class Output {
     return broken_ || !can_rewind(mark) ? Bytes{}
                                         : Bytes{data() + (mark - base_), static_cast<size_t>(this->mark() - mark)};
   }
-  /// The reply being written answers so many requests with an error that no op's outcome has. A reply that is taken
-  /// back and written again counts again.
+  /// Counts requests that the current reply answers with an error of the protocol's own, which no op's outcome shows. A
+  /// reply that is taken back and written again counts again.
   void note_errors(uint32_t count = 1) { errors_ += count; }
-  /// How many have been noted since this was last asked.
+  /// How many were noted since the last call.
   uint32_t take_errors() { return std::exchange(errors_, 0); }
   /// Everything written so far may be sent.
   void release() {
@@ -111,16 +112,16 @@ class Output {
   /// Bytes written and not yet sent, released or not.
   size_t pending_bytes() const { return block_->end - block_->sent; }
 
-  /// From now on replies belong to a turn, as at first: neither may one be large, but for a single row, nor may many
-  /// make much that nobody may ever read.
+  /// From now on replies belong to a turn, as initially: bounds the size of one reply (a single row excepted) and of
+  /// all unsent replies together.
   void bound_to_turn() { set(Bound::turn); }
-  /// From now on a reply waits for its commit, however large, up to limits::edit_reply_bytes_max.
+  /// From now on a reply is held until its commit, up to limits::edit_reply_bytes_max.
   void hold_until_commit() { set(Bound::commit); }
-  /// From now on a reply leaves through `valve` while it is written, and may have any length.
+  /// From now on a reply is sent through `valve` while it is written, and may have any length.
   void stream_through(Valve &valve);
   bool streaming() const { return bound_ == Bound::none; }
 
-  /// Whether a reply that began at `start` may have another row of about `row_bytes`.
+  /// Whether a reply that began at `start` may grow by a row of about `row_bytes`.
   Flow flow(Mark start, size_t row_bytes = 0) {
     const size_t reply_bytes = mark() - start;
     switch (bound_) {
@@ -134,11 +135,11 @@ class Output {
   }
   /// Whether nothing more should be written before some of it has left.
   bool above_high_water() const { return pending_bytes() > limits::output_high_water_bytes; }
-  /// Whether a find that has no row to write may go on.
+  /// Whether a find without rows to write may go on.
   Flow still_wanted() { return streaming() ? block_->valve->still_wanted(*this) : Flow::more; }
   bool doubts_reader() const { return streaming() && block_->valve->doubts_reader(); }
 
-  /// No memory for a reply, or a row beyond every bound: close this connection.
+  /// Out of memory for a reply, or a row beyond every bound: the connection must be closed.
   bool broken() const { return broken_; }
   void set_broken() { broken_ = true; }
 
@@ -157,7 +158,7 @@ class Output {
 
   bool holds_block() const { return block_ != &nothing; }
   char *data() const { return reinterpret_cast<char *>(block_ + 1); }
-  /// Never where there is no block, however few they are.
+  /// False without a block, however few bytes are wanted.
   bool has_room(size_t bytes) const { return block_->size - block_->end > bytes; }
   char *reserve_more(size_t bytes);
   void set(Bound bound) {

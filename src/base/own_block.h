@@ -1,8 +1,8 @@
-// own_block.h: OwnBlock, memory that goes back to the system when it is freed, if it is large.
+// own_block.h: OwnBlock, memory that goes back to the system when it is freed, if large.
 //
-// malloc does so with a large block only until a larger one has been freed anywhere in the process: from then on blocks
-// of that size come from its heaps, which shrink when it pleases. Code that holds many large blocks for as long as a
-// client likes takes them here.
+// malloc maps a large block by itself only until a larger one has been freed anywhere in the process: from then on
+// blocks of that size come from its heaps, which may never shrink. Code that holds many large blocks as long as a
+// client likes uses OwnBlock.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace postern {
 
-/// Aligned for any object, and not initialised. Owned by one; may be freed by any thread.
+/// Aligned for any object, and not initialised. Has one owner; any thread may free it.
 class OwnBlock {
  public:
   /// Throws std::bad_alloc.

@@ -1,4 +1,4 @@
-// passage.h: Passage, where in an output one reply stands, so that a failure or a restart can take it back.
+// passage.h: Passage, the place of one reply in an output, so that a failure or a restart can take the reply back.
 //
 // A value owned by its reply, and touched by the thread that runs that reply's batch.
 //
@@ -16,15 +16,15 @@ class Passage {
   explicit Passage(Output &output) : output_(output) {}
 
   bool begun() const { return begun_; }
-  /// Where it began, or would begin now.
+  /// Where the reply began, or would begin now.
   Output::Mark start() const { return begun_ ? start_ : output_.mark(); }
   /// Everything written from here on belongs to it.
   void begin() {
     start_ = output_.mark();
     begun_ = true;
   }
-  /// Takes back everything written since begin(), if that was called: it may begin anew. Returns false if some of it
-  /// may have been sent; the output is broken then and discards further writes.
+  /// Takes back everything written since begin(), if that was called; begin() may be called again. Returns false if
+  /// some bytes may have been sent: the output is broken then and discards further writes.
   bool take_back() {
     if (begun_ && !output_.rewind_or_break(start_)) return false;
     begun_ = false;

@@ -46,8 +46,8 @@ void forget_large(size_t bytes) {
   large_bytes_used.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
-// Large blocks are mapped by themselves, so that what many clients have taken goes back to the system when they have
-// gone. A few wait for the next ones: large requests and replies that follow each other map nothing.
+// Large blocks have mappings of their own, so that the memory of many clients goes back to the system when they leave.
+// A few are kept, so that consecutive large requests and replies map nothing.
 constexpr int first_large_class = last_recycled_class + 1;
 constexpr int spare_classes = 4;
 constexpr size_t spares_per_class = 4;

@@ -3,7 +3,7 @@
 // Blocks come in powers of two. Small ones are recycled in a list of the calling thread, so a busy connection costs no
 // malloc and an idle one holds no block at all; lists exchange them (free_blocks.h). Large ones (above
 // limits::block_bytes_recycled_max) are counted against one bound for the whole process and given back to the system,
-// but for a few that wait for the next. A block may be released by another thread than the one that acquired it.
+// except a few that are kept for the next use. A block may be released by another thread than the one that acquired it.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ struct Block {
 /// Gives a block back. A block without data is allowed.
 void release(Block block);
 
-/// Frees the calling thread's list, and all blocks that wait for any thread; called by a thread before it ends.
+/// Frees the calling thread's list, and all blocks kept for any thread; called by a thread before it ends.
 void drain();
 
 /// The bound on the bytes of all large blocks and charges together, and the bytes in use now.
 void set_large_bytes_max(size_t bytes);
 size_t large_bytes();
 
-/// Bytes that somebody holds outside of blocks for as long as a client likes, counted against the same bound. Given
-/// back when it dies, on any thread.
+/// Bytes held outside of blocks as long as a client likes, counted against the same bound. Given back when it dies, on
+/// any thread.
 class Charge {
  public:
   Charge() = default;
@@ -43,9 +43,9 @@ class Charge {
   }
   ~Charge();
 
-  /// Counts so many bytes more. False, and nothing counted, if that is beyond the bound.
+  /// Counts so many more bytes. False, and nothing counted, if that exceeds the bound.
   [[nodiscard]] bool add(size_t bytes);
-  /// So many bytes, of those counted, fewer.
+  /// Counts so many bytes fewer.
   void subtract(size_t bytes);
   size_t bytes() const { return bytes_; }
 
@@ -53,8 +53,8 @@ class Charge {
   size_t bytes_ = 0;
 };
 
-/// The same for many small things that somebody keeps together: counted in whole lots, so that a few of them are none.
-/// Touched by one thread at a time.
+/// The same for many small objects of one owner: counts in whole lots, so a few objects count as nothing. Touched by
+/// one thread at a time.
 class Tally {
  public:
   static constexpr size_t lot_bytes = size_t{64} << 10;

@@ -1,8 +1,8 @@
-// slab.h: Slab, memory for many small objects of one type that live long, as the tens of thousands of connections of a
-// door: they lie close together, where malloc would add up to 24 bytes to each.
+// slab.h: Slab, memory for many small objects of one type that live long, such as a door's tens of thousands of
+// connections. They lie close together; malloc would add up to 24 bytes to each.
 //
-// Any thread. Memory goes back when the last object has gone. Under sanitizers each object is the C library's, so that
-// they see uses after the end.
+// Any thread. Memory goes back when the last object has gone. Under sanitizers each object comes from malloc, so that
+// they see uses after free.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Slab {
  public:
   explicit constexpr Slab(size_t bytes_each) : bytes_each_(bytes_each) {}
 
-  /// Throws std::bad_alloc. Any other size, as of an heir of the type, is the C library's.
+  /// Throws std::bad_alloc. Other sizes, as of a derived type, come from malloc.
   void *take(size_t bytes) {
     if (!is_ours(bytes)) return ::operator new(bytes);
     const std::lock_guard guard(mutex_);
@@ -28,7 +28,7 @@ class Slab {
     if (free_ != nullptr) return std::exchange(free_, free_->next);
     return reinterpret_cast<char *>(blocks_ + 1) + bytes_each_ * fresh_++;
   }
-  /// `bytes`: as many as were asked for.
+  /// `bytes`: the size passed to take().
   void give_back(void *object, size_t bytes) noexcept {
     if (!is_ours(bytes)) return ::operator delete(object);
     const std::lock_guard guard(mutex_);
@@ -68,12 +68,12 @@ class Slab {
   const size_t bytes_each_;
   std::mutex mutex_;
   Block *blocks_ = nullptr;  // the newest first
-  size_t fresh_ = 0;         // objects of the newest that have been somebody's
+  size_t fresh_ = 0;         // objects of the newest block that were ever handed out
   size_t used_ = 0;
   FreeBlock *free_ = nullptr;
 };
 
-/// That of one type.
+/// The slab of one type.
 template <class T>
 requires(sizeof(T) >= sizeof(FreeBlock) && alignof(T) <= alignof(FreeBlock)) inline constinit Slab slab_of{sizeof(T)};
 

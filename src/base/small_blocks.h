@@ -1,5 +1,5 @@
-// small_blocks.h: memory for what comes and goes with requests and is smaller than the pool's blocks: commands of
-// several steps, their coroutines, their lists.
+// small_blocks.h: memory that lives as long as a request and is smaller than the pool's blocks: commands of several
+// steps, their coroutines, their lists.
 //
 // Recycled in lists of the calling thread, as the pool's blocks are, and given back by pool::drain(). Any thread may
 // release a block.
@@ -9,17 +9,17 @@
 
 namespace postern::small_blocks {
 
-/// Larger ones are the C library's.
+/// Larger blocks come from the C library.
 inline constexpr size_t bytes_max = 4'096;
 
 /// Throws std::bad_alloc.
 void *acquire(size_t bytes);
-/// `bytes`: as many as were asked for.
+/// `bytes`: the size passed to acquire().
 void release(void *block, size_t bytes) noexcept;
 /// Gives back the free blocks of the calling thread.
 void drain() noexcept;
 
-/// For containers.
+/// An allocator for containers.
 template <class T>
 struct Allocator {
   using value_type = T;

@@ -1,8 +1,8 @@
-// tally.h: Tally, what one thread counts, and ThreadTallies, what all threads count together.
+// tally.h: Tally, the counters of one thread, and ThreadTallies, the counters of all threads together.
 //
-// Counted are the rows of one or more enums, each of them made from a .def file; row_count says how many an enum has.
-// A tally has one writer; anybody may read it at any time. A write is a plain load and store (relaxed), never a locked
-// instruction, and a tally fills whole cache lines of its own.
+// A counter is a row of an enum that is made from a .def file; row_count is the enum's number of rows. A tally has one
+// writer; any thread may read it at any time. A write is a plain load and store (relaxed), never a locked instruction,
+// and a tally fills whole cache lines of its own.
 //
 //   enum class Fruit : uint8_t { apple, pear };
 //   template <> inline constexpr size_t row_count<Fruit> = 2;
@@ -64,8 +64,8 @@ class alignas(64) Tally {
   std::atomic<uint64_t> counts_[count] = {};
 };
 
-/// Tallies for threads that own none: each thread that counts gets one when it first counts. A protocol uses it for
-/// counters of its own. add() is for any thread, and so are the others.
+/// Tallies for threads that own none: each thread gets one when it first counts. For a protocol's own counters. Any
+/// thread may call add() and the others.
 template <class... Rows>
 class ThreadTallies {
  public:
@@ -94,8 +94,8 @@ class ThreadTallies {
   }
 
  private:
-  /// The calling thread's. One that counts for several objects of the same rows in turn gets a new one each time it
-  /// changes between them; threads of a door never do.
+  /// The calling thread's tally. A thread that counts for several objects of the same rows gets a new one each time it
+  /// changes between them; a door's threads never do.
   Tally<Rows...> &own() {
     struct Last {
       uint64_t serial;
@@ -118,7 +118,7 @@ class ThreadTallies {
   const uint64_t serial_;     // distinguishes this object from an earlier one at the same address
   mutable std::mutex mutex_;  // a leaf; guards what follows
   std::vector<std::unique_ptr<Tally<Rows...>>> tallies_;
-  Tally<Rows...> forgotten_{};  // at the last reset
+  Tally<Rows...> forgotten_{};  // the counts at the last reset
 };
 
 }  // namespace postern

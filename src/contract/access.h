@@ -1,7 +1,7 @@
 // access.h: the identity of a session: Peer, the client's end of the connection, and Identity, its account.
 //
 // Protocols parse a login into an op, the engine verifies it and notes the account; every later op of the session
-// points to the session's identity, and the engine asks what its account may do. Nobody else looks at an account.
+// points to the session's identity, and the engine checks the account's rights. Nothing else looks into an account.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ class Peer {
   virtual int fd() const { return -1; }
   /// The OpenSSL session, an SSL, that carries the connection now; nullptr: none. A client may begin in the clear.
   virtual void *tls() const { return nullptr; }
-  /// Whether TLS may begin: the door has a certificate, and the stream is in the clear as yet.
+  /// Whether TLS may begin: the door has a certificate, and the stream is still in the clear.
   virtual bool may_start_tls() const { return false; }
-  /// Whether it is known to have ended its sending. It may still read.
+  /// Whether the client has shut down its sending side. It may still read.
   virtual bool sends_no_more() const { return false; }
 
   // The connection's rows in the process list and in INFORMATION_SCHEMA.
 
   /// The account that the server has authenticated, user@host; empty: none. May throw std::bad_alloc.
   virtual void note_account(std::string account) const { (void)account; }  // NOLINT(performance-*): heirs keep it
-  /// How many indexes the session has open by now.
+  /// How many indexes the session has open now.
   virtual void note_open_indexes(uint32_t count) const { (void)count; }
 };
 
@@ -43,7 +43,7 @@ class Account {
   virtual ~Account() = default;
 };
 
-/// Owned by a session and pointed to by its ops. A login op changes it, in its turn among the session's ops.
+/// Owned by a session and pointed to by its ops. A login op changes it, in order with the session's other ops.
 struct Identity {
   const Peer &peer;
   std::shared_ptr<const Account> account{};  ///< nullptr: nobody yet, or the last login failed

@@ -32,25 +32,25 @@ class Batch {
     op.identity = identity_;
     return op;
   }
-  /// An op that was added before, to a batch that is gone.
+  /// Adds an op of an earlier batch again.
   void add(Op op) {
     op.connection = connection_;
     ops_.push_back(op);
   }
 
-  /// The ops added from here on are one unit, until end_unit(). One op by itself is no unit.
+  /// The ops added from here on are one unit, until end_unit(). A single op makes no unit.
   void begin_unit(bool atomic) { unit_ = {static_cast<uint32_t>(ops_.size()), 0, atomic}; }
   void end_unit() {
     unit_.count = static_cast<uint32_t>(ops_.size()) - unit_.first;
     if (unit_.count > 1) units_.push_back(unit_);
   }
-  /// A unit of ops that were added before.
+  /// Adds a unit of ops that were added before.
   void add(Unit unit) { units_.push_back(unit); }
 
   std::span<Op> ops() { return ops_; }
   /// In order.
   std::span<const Unit> units() const { return units_; }
-  /// The same ops, and units, in another order.
+  /// Replaces the ops and units by the same ones in another order.
   void exchange(std::vector<Op> &ops, std::vector<Unit> &units) {
     ops_.swap(ops);
     units_.swap(units);

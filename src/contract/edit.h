@@ -1,4 +1,4 @@
-// edit.h: how a protocol says what becomes of a row: Edit decides, Draft takes down the new values.
+// edit.h: how a protocol changes a row: Edit decides, Draft takes the new values.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +7,34 @@
 
 namespace postern {
 
-/// What becomes of a row that an edit was shown.
+/// The engine's next step for a row that an edit has seen.
 enum class Decision : uint8_t {
   keep,    ///< nothing; the row is not counted
   write,   ///< it takes the values of the draft
   erase,   ///< it is deleted
-  refuse,  ///< the op fails as Failure::refused, and does nothing
-  alone,   ///< the op's script has to be run in its place: in a turn the op is left, elsewhere this is `refuse`
+  refuse,  ///< the op fails as Failure::refused, and changes nothing
+  alone,   ///< the op's script must run in its place: a turn leaves the op, elsewhere this is `refuse`
 };
 
-/// The new values of one row. Lent by the engine for the length of Edit::present(). Columns are positions in
-/// TableSpec::columns; values are converted as strictly as SQL does it in strict mode, and one that does not fit
-/// fails the op. Bytes must live until the op is done.
+/// The new values of one row. Lent by the engine during Edit::present(). Columns are positions in TableSpec::columns;
+/// values are converted as strictly as SQL does it in strict mode, and one that does not fit fails the op. Bytes must
+/// live until the op is done.
 class Draft {
  public:
-  /// How a sum came out.
+  /// The sign of a sum.
   enum class Sum : uint8_t {
     kept_sign,     ///< or reached zero, or began there
     changed_sign,  ///< the column went from above zero below it, or from below zero above it
   };
 
   virtual void set(uint32_t column, const Value &value) = 0;
-  /// Adds the number that `amount` is, or subtracts it, in the column's own arithmetic: exact for integers and
-  /// DECIMAL. Nothing happens to a column that is NULL, or if `amount` is NULL. An amount that is no number fails
-  /// the op as not_a_number, a column that holds none or a sum beyond its range as bad_value; an UNSIGNED column that
-  /// would fall below zero has changed its sign.
+  /// Adds or subtracts `amount` in the column's own arithmetic: exact for integers and DECIMAL. NULL, in the column or
+  /// as `amount`, leaves the column as it is. An amount that is not a number fails the op as not_a_number; a column
+  /// that holds no number, or a sum out of range, fails it as bad_value. An UNSIGNED column that would fall below zero
+  /// counts as changed_sign.
   virtual Sum add(uint32_t column, const Value &amount, bool subtract) = 0;
-  /// Joins `bytes` to the column's value, after it or `at_front` of it, as CONCAT() does: NULL is empty, and a number
-  /// is its digits. The result is stored as strictly as set() does it: one too long for the column, or for the server's
+  /// Appends `bytes` to the column's value, or prepends them (`at_front`), as CONCAT() does: NULL counts as empty, and
+  /// a number as its digits. Stores the result as strictly as set() does: one too long for the column, or for
   /// max_allowed_packet, fails the op as bad_value.
   virtual void extend(uint32_t column, Bytes bytes, bool at_front) = 0;
 
@@ -43,10 +43,10 @@ class Draft {
 };
 
 /// Decides about one row at a time, on the thread that runs the batch. Pure: the same row gives the same decision,
-/// for a batch that was lost is run again. Lives in the batch's arena, so that it needs no destructor.
+/// because a lost batch is run again. Lives in the batch's arena, so that it needs no destructor.
 class Edit {
  public:
-  /// `now` is the row as it is, locked, so that nobody else changes it before the decision is carried out.
+  /// `now` is the current row, locked until the decision is carried out.
   virtual Decision present(Row now, Draft &next) = 0;
 
  protected:

@@ -26,52 +26,51 @@ struct ThreadIdentity {
   const char *name = "";         ///< shown to administrators, e.g. "ping worker 3"
   int wake_fd = -1;              ///< an eventfd the engine writes to when the thread should ask server_stopping()
   Counters *counters = nullptr;  ///< this thread's shard
-  /// Hears of the waits of whichever thread has the executor, if Engine::tells_of_waits(); nullptr: nobody does.
+  /// Called when the thread that has the executor waits, if Engine::tells_of_waits(); nullptr: none.
   WaitListener *listener = nullptr;
 };
 
-/// Counts that a client's request has failed. What its protocol alone refuses that protocol notes on the output: not
-/// all that is refused is an error to it.
+/// Counts a client's failed request. A protocol notes its own refusals on the output, because not every one is an error
+/// in its terms.
 inline void count_failure(Counters &counters, const Op &op, Failure failure) {
   if (op.internal || op.tentative || failure == Failure::refused) return;
   counters.add(failure);
   counters.add(Counter::requests_failed);
 }
 
-/// What became of a run as a whole.
+/// The outcome of a run as a whole.
 struct Settlement {
-  Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: nobody may commit just now
+  Failure failure = Failure::none;  ///< anything else: the run is lost; table_busy: commits are blocked at present
   int32_t engine_code = 0;          ///< as in Outcome
   std::string message{};            ///< as in Outcome
   SqlError server_error{};          ///< as in Outcome
-  /// False: run nothing again. A part of it could not be undone or taken back, or nobody knows whether it lasted.
+  /// False: run nothing again. A part of it could not be undone, or its outcome is unknown.
   bool repeatable = true;
 
-  /// False: nothing that the run wrote is there, and no reply of the run may leave. Its ops can be run again.
+  /// False: nothing that the run wrote remains, and none of its replies may leave. Its ops can be run again.
   bool lasted() const { return failure == Failure::none; }
-  /// What an op of a lost run hears that is not run again. Borrows from the settlement.
+  /// The outcome for an op of a lost run that is not run again. Borrows from the settlement.
   Outcome outcome() const {
     return {.failure = failure, .engine_code = engine_code, .message = message, .server_error = server_error};
   }
 };
 
-/// Hears of a run while it goes on, on the run's thread.
+/// Watches a run while it goes on, on the run's thread.
 class Watcher {
  public:
   virtual ~Watcher() = default;
 
-  /// `op` of a run without writes is done, and whatever becomes of the run, its reply may leave; but see
-  /// Op::unflushed.
+  /// `op`, in a run without writes, is done: its reply may leave, however the run ends; but see Op::unflushed.
   virtual void op_done(const Op &op) = 0;
 };
 
-/// Where a run takes place, and so how much it may do.
+/// Where a run takes place, which bounds its work.
 enum class Lane : uint8_t {
   turn,   ///< in a worker's turn, which many connections share: bounded work, no long wait
   alone,  ///< in the slow lane, one op or one unit, with a thread to itself for as long as its reply lets it
 };
 
-/// What an executor is asked to run. Everything is borrowed until run() returns.
+/// The ops of one run. Everything is borrowed until run() returns.
 struct Run {
   std::span<Op> ops;
   std::span<const Unit> units{};  ///< in order; an op in none of them is by itself
@@ -79,8 +78,8 @@ struct Run {
   /// Called for each op that is done before the next begins; for the ops of a unit when the unit is done; never in a
   /// run that writes.
   Watcher *watcher = nullptr;
-  /// Whether commits of sessions may be left Op::unflushed: the caller has Engine::flush() called before it answers
-  /// them.
+  /// Whether session commits may be left Op::unflushed: the caller then sees that Engine::flush() is called before
+  /// their answers leave.
   bool answers_may_wait = false;
 };
 
@@ -97,19 +96,18 @@ class Executor {
   ///     [Turns.RunsOpsInOrderAndEachIsDoneOnce]
   ///  2. If an op is left, later ops of its connection are left waiting; other connections go on.
   ///     [Turns.ABusyTableLeavesNothingWrittenAndNeighboursGoOn]
-  ///  3. An op whose replies heard restart() can be run again, by any executor. [Turns.OpsCanBeRunAgain,
+  ///  3. An op can be run again, by any executor, after its replies have heard restart(). [Turns.OpsCanBeRunAgain,
   ///     Turns.AnotherExecutorServesTheSlotsOfThisOne]
   ///  4. A watcher hears of each op as it is done, and of none of a run that writes.
   ///     [Turns.AWatcherHearsOfWhatIsDoneAndOfNothingElse, Writes.AWatcherHearsNothingOfARunWithWrites]
-  ///  5. It throws nothing. A run that memory was wanting for is lost as out_of_memory, and holds nothing.
+  ///  5. It throws nothing. A run that runs out of memory is lost as out_of_memory, and holds nothing.
   ///     [no_memory_test.cc of the door]
   /// Views and transactions
   ///  6. All finds of one run, or of one step of a script, read one consistent view that is opened after run() was
   ///     entered; the run's own writes are in it. [Writes.ARunSeesWhatItWritesAndOthersDoAfterIt,
   ///     ServerScripts.ALockReadsTheCurrentRowsAndAFindTheViewOfItsStep]
-  ///  7. So what an equal find has written may answer one (Reply::take), if it is just the same.
-  ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot,
-  ///     Writes.EqualFindsSeeWhatWasWrittenBetweenThem]
+  ///  7. So a find may be answered with the bytes of an equal one (Reply::take).
+  ///     [Turns.EqualFindsAreAnsweredAlikeAndOthersNot, Writes.EqualFindsSeeWhatWasWrittenBetweenThem]
   ///  8. All writes of one run are one transaction, committed when run() returns. A write that fails is undone by
   ///     itself. [Writes.AWriteThatFailsIsUndoneByItself, Writes.SeveralRowsAreEditedAloneAndAllOrNone]
   ///  9. If the transaction is lost as a whole (deadlock, refused commit) the settlement says so, and nothing of it is
@@ -176,19 +174,19 @@ class Executor {
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;
 
-  /// Whether the last run has left anything open that the next one may want, and that idle() gives up.
+  /// Whether the last run has left tables open for the next one, which idle() would give up.
   virtual bool keeps_tables() const noexcept { return true; }
 
-  /// About to sleep for a while: as idle(), but tables may be kept that others get within the returned milliseconds, if
-  /// it is called again as often; 0: it holds nothing.
+  /// About to sleep for a while: as idle(), but it may keep tables if it is called again within the returned
+  /// milliseconds: others get the tables in that time; 0: it holds nothing.
   virtual int rest() noexcept {
     idle();
     return 0;
   }
 
-  /// An executor is used, and destroyed, by one thread at a time. The one that has it gives it up, when it is idle,
-  /// before another one takes it; meanwhile the thread may be a session's of the server.
-  /// [crew_test.cc of the door, and of tests/integration/sql]
+  /// An executor is used, and destroyed, by one thread at a time. The thread that has it leaves it, when idle, before
+  /// another enters; in between the thread may serve a server session. [crew_test.cc of the door, and of
+  /// tests/integration/sql]
   virtual void leave_thread() noexcept {}
   virtual void enter_thread() noexcept {}
 
@@ -200,25 +198,25 @@ class Executor {
   virtual int64_t row_wait_ms() noexcept = 0;
 
   /// From now on a write in the slow lane may wait `ms` milliseconds for row locks; 0: it is left at once. Before the
-  /// first call limits::row_wait_slow_ms. An engine whose writes never wait may ignore it.
+  /// first call limits::row_wait_slow_ms. An engine without such waits may ignore it.
   virtual void allow_row_wait(int ms) noexcept { static_cast<void>(ms); }
 
-  /// The thread's current work, for the process list; `text` is copied.
+  /// Shows the thread's current work in the process list; `text` is copied.
   virtual void describe(Bytes text) noexcept = 0;
 
-  /// The thread is idle, and the text of another one stands for it: the process list does not show it until the next
-  /// run() or describe(). [test_lifecycle.py of tests/integration/door] An engine without such a list may ignore it.
+  /// Hides the idle thread from the process list until the next run() or describe(); another thread's text stands for
+  /// it. [test_lifecycle.py of tests/integration/door] An engine without such a list may ignore it.
   virtual void hide() noexcept {}
 };
 
-/// An open index with a set of columns, for people.
+/// An open index with a set of columns, as INFORMATION_SCHEMA shows it.
 struct OpenIndexNotes {
   std::string database;
   std::string table;
   std::string index;
-  std::string columns;  ///< with commas between them, as the next ones
+  std::string columns;  ///< separated by commas, as are the next
   std::string filter_columns;
-  uint64_t users = 0;  ///< how often it is open
+  uint64_t users = 0;  ///< how many slots have it open
   uint64_t finds = 0;
   uint64_t rows_examined = 0;
   uint64_t writes = 0;
@@ -228,34 +226,34 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  /// Whether attach() has nothing to wait for: the server is up.
+  /// Whether the server is up, so that attach() does not wait.
   virtual bool up() const = 0;
 
   /// Called on the thread that will use the executor. Waits until the server is ready to be used; returns nullptr
   /// if it goes down instead or if `stop` becomes true. `stop` outlives the executor; once it is true a scan pauses.
   virtual std::unique_ptr<Executor> attach(const ThreadIdentity &who, const std::atomic<bool> &stop) = 0;
 
-  /// A session of the server for a client that has just connected; nullptr: there is none to be had. Any thread.
+  /// A server session for a client that has just connected; nullptr: the engine has none. Any thread.
   virtual std::unique_ptr<ServerSession> host() { return nullptr; }
 
-  /// Whether a commit may have to wait for what may never come: a disk, a replica, another node. A thread that has
-  /// clients to serve makes none then. Any thread; asked for each turn that writes.
+  /// Whether a commit may wait without a bound, for a disk, a replica or another node. A thread that serves clients
+  /// makes no commit then. Any thread; called for each turn that writes.
   virtual bool commits_may_wait() const { return true; }
-  /// Waits until every commit that was made before is on disk, Op::unflushed. False: nobody knows whether it is. On a
-  /// thread that has an executor.
+  /// Waits until every earlier commit (Op::unflushed) is on disk. False: that is unknown. On a thread that has an
+  /// executor.
   virtual bool flush() { return true; }
 
-  /// Whether ThreadIdentity::listener and Statement::listener hear of threads that wait in the server, for a lock or a
-  /// disk.
+  /// Whether ThreadIdentity::listener and Statement::listener are called when a thread waits in the server, for a lock
+  /// or a disk.
   virtual bool tells_of_waits() const { return false; }
 
-  /// A number for a connection, which no session of the server has. Any thread.
+  /// A connection id that no server session has. Any thread.
   virtual uint64_t next_number() {
     static std::atomic<uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 
-  /// What sessions have open. Any thread. Throws std::bad_alloc.
+  /// The indexes that sessions have open. Any thread. Throws std::bad_alloc.
   virtual std::vector<OpenIndexNotes> open_indexes() const { return {}; }
 };
 

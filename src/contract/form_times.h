@@ -1,8 +1,8 @@
 // form_times.h: FormTimes, the processor time that statements of one form take, answered by workers and by the server.
 //
-// It is measured for a sample: reading a thread's time costs a tenth of a statement that a worker answers. A run by a
-// worker has its part of the worker's whole turn, from the first byte received to the last one sent; one by the server
-// has its command alone, and nothing of receiving it. So the gain errs low. Shared by threads.
+// Only a sample is measured: reading a thread's clock costs a tenth of a statement that a worker answers. A worker's
+// run is charged its share of the whole turn, from the first byte received to the last one sent; the server's run is
+// charged for the command alone, without receiving it. So the reported gain errs low. Shared by threads.
 #pragma once
 
 #include <time.h>
@@ -14,7 +14,7 @@ namespace postern {
 
 class FormTimes {
  public:
-  /// Every run is measured until there were so many, then one of `one_in`, which counts for all of them.
+  /// So many first runs are all measured; after them one run in `one_in` is, and counts for all.
   static constexpr uint64_t all_measured = 32;
   static constexpr uint64_t one_in = 32;
   /// Turns that are measured for a form in vain, one after the other, since workers leave its statements to the server.
@@ -59,7 +59,7 @@ class FormTimes {
   }
   void add_by_worker(uint64_t runs, uint64_t ns) {
     workers_.add(runs, ns);
-    // The first times that the server met the statement it had tables to open: its least time is fair.
+    // The server's first runs include opening tables, so its least time is the fair one.
     const uint64_t least = least_ns_.load(std::memory_order_relaxed);
     if (least != 0)
       spared_ns.fetch_add(static_cast<int64_t>(runs) * (static_cast<int64_t>(least) - static_cast<int64_t>(ns)),
@@ -71,8 +71,8 @@ class FormTimes {
     left_.store(0, std::memory_order_relaxed);
   }
 
-  /// The time that the server would have taken more than the workers for all that they have answered, since the library
-  /// was loaded.
+  /// Processor time saved since the library was loaded: by how much longer the server would have taken for the
+  /// statements that workers answered.
   static uint64_t spared_us() {
     const int64_t ns = spared_ns.load(std::memory_order_relaxed);
     return ns > 0 ? static_cast<uint64_t>(ns) / 1000 : 0;
@@ -84,10 +84,10 @@ class FormTimes {
   Side workers_;
   Side server_;
   std::atomic<uint32_t> left_{0};
-  std::atomic<uint64_t> least_ns_{0};  // that the server has taken; 0: it has answered none
+  std::atomic<uint64_t> least_ns_{0};  // the server's fastest run; 0: none
 };
 
-/// Chooses one in FormTimes::one_in, at uneven distances: clients do things in turn. One thread.
+/// Chooses one in FormTimes::one_in, at uneven distances, because clients repeat statements in cycles. One thread.
 class Sampler {
  public:
   bool chooses() {

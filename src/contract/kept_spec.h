@@ -1,5 +1,5 @@
 // kept_spec.h: KeptSpec, a TableSpec together with a copy of every name in it. For engines, which keep specs longer
-// than a batch lives. Immutable.
+// than a batch. Immutable.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class KeptSpec {
 
   const TableSpec &operator*() const { return spec_; }
   const TableSpec *operator->() const { return &spec_; }
-  /// Of memory, besides the object itself.
+  /// Memory used besides the object itself.
   size_t bytes() const { return block_.size(); }
 
  private:

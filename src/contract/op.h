@@ -27,10 +27,10 @@ enum class Verb : uint8_t {
   insert,  ///< writes a new row
   edit,    ///< finds rows as a find does, locks them and changes or deletes them
   lock,    ///< finds rows as they are now, and locks them, as SELECT ... FOR UPDATE: in units and scripts
-  script,  ///< steps of one transaction, which Op::script returns one after the other
-  login,   ///< verifies Op::login and makes Op::identity that account, or nobody; takes its time
-  /// A command to the server, on a session of the server that the connection owns: answered in a turn where it has a
-  /// plan that holds, else left for the server itself.
+  script,  ///< steps of one transaction, which Op::script returns one by one
+  login,   ///< verifies Op::login and sets Op::identity to that account, or to none; may take long
+  /// A command for the connection's own server session: answered in a turn if it has a valid plan, else left for the
+  /// server.
   statement,
 };
 
@@ -41,7 +41,7 @@ enum class Comparison : uint8_t {
   less,
   at_most,
   unequal,  ///< filters only
-  never,    ///< filters only: an operator nobody knows holds for no row
+  never,    ///< filters only: an unknown operator, true for no row
 };
 
 /// Keeps or drops a row by the value of one filter column. NULL equals NULL and sorts below every value.
@@ -58,13 +58,13 @@ struct Filter {
 
 /// Reads rows along one index.
 ///
-/// Verb::lock reads the rows that are there now, and not those of the run's view. Nobody else changes or deletes them,
-/// nor adds one that the find would have found, until the transaction ends: where no row is, the place is locked.
+/// Verb::lock reads the newest rows, not those of the run's view. Until the transaction ends no other transaction can
+/// change or delete them, or insert one that the find would have found: gaps are locked, too.
 ///
-/// `at_least` and `at_most` with no key at all read the whole of it. `equal` reads the rows with `key` in their first
-/// key parts; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN
-/// list the value at `in_part` of the key is replaced by each value of the list in turn: every row of each for `equal`,
-/// the first row of each for the others.
+/// `at_least` and `at_most` without a key read the whole index. `equal` reads the rows with `key` in their first key
+/// parts; `greater` and `at_least` walk the index upwards from there, `less` and `at_most` downwards. With an IN list
+/// the value at `in_part` of the key is replaced by each value of the list in turn: every row of each for `equal`, the
+/// first row of each for the others.
 ///
 /// `until` bounds the walk at its far end: upwards, rows with first key parts above it are left out, downwards those
 /// below it. NULL is below every value there, too, so that a walk without a key but with an `until` begins with NULL on
@@ -83,13 +83,13 @@ struct Find {
   std::span<const Value> until{};  ///< the far end, of any number of key parts; empty: the index's own
   bool until_included = true;      ///< whether rows that equal `until` are found
   bool prefix = false;             ///< not with `greater` or `less`
-  bool shape_wanted = false;       ///< Verb::find: the reply hears Reply::shape()
-  /// Verb::find: no rows are read. Outcome::rows is how many there are, as the storage engine estimates it from a few
-  /// pages of the index, those that others have just deleted among them. Upwards, to an `until`, and with nothing else.
+  bool shape_wanted = false;       ///< Verb::find: the reply gets Reply::shape()
+  /// Verb::find: reads no rows. Outcome::rows is the storage engine's estimate from a few index pages, which includes
+  /// rows deleted lately. Only upwards, with an `until`, and with no other member.
   bool estimated = false;
 };
 
-/// The error in the ends of a find, whatever its index is: none, or how it fails. An IN list has no ends.
+/// The error in the bounds of a find, whatever its index; none if they are right. An IN list has no bounds.
 constexpr Failure wrong_ends(const Find &find) {
   if (find.estimated && (find.until.empty() || find.prefix || !find.in_list.empty() || !find.filters.empty() ||
                          find.offset != 0 || find.comparison != Comparison::at_least))
@@ -102,18 +102,18 @@ constexpr Failure wrong_ends(const Find &find) {
                                                                                        : Failure::none;
 }
 
-/// What becomes of an insert that meets a row with the same value of a unique key.
+/// What an insert does if a row has the same value in a unique key.
 enum class OnDuplicate : uint8_t {
   fail,
   ignore,  ///< nothing happens
   update,  ///< that row takes the values given
-  decide,  ///< that row is shown to Insert::edit, locked, and takes the values of its draft or stays as it is
+  decide,  ///< Insert::edit sees that row, locked, and writes its draft or keeps the row
 };
 
 /// Writes one row. Columns that are given no value take their defaults.
 ///
-/// Where the index was opened with TableSpec::key_columns, `update` and `decide` are about the row with that key
-/// alone: a row that is in the way by another unique key fails the insert as duplicate_key.
+/// Where the index was opened with TableSpec::key_columns, `update` and `decide` apply to the row with that key only: a
+/// conflict in another unique key fails the insert as duplicate_key.
 struct Insert {
   std::span<const Value> values{};  ///< for the first of TableSpec::columns, in their order; no more than there are
   OnDuplicate on_duplicate = OnDuplicate::fail;
@@ -122,20 +122,21 @@ struct Insert {
   Script *script = nullptr;       ///< as EditRows::script
 };
 
-/// Shows every row of `find` to `edit`, and does what that decides. All of it happens, or nothing.
+/// Shows every row of `find` to `edit`, and carries out its decisions. All of them are carried out, or none.
 struct EditRows {
   Find find{};
   Edit *edit = nullptr;
-  bool rows_wanted = false;  ///< the reply hears the rows that are changed or deleted, as they were before
-  /// The privilege that the account needs: true for deleting, and then the edit writes nothing; false for changing.
+  bool rows_wanted = false;  ///< the reply gets the old values of changed and deleted rows
+  /// The privilege that the account needs: true for DELETE, and then the edit writes nothing; false for UPDATE.
   bool erases = false;
   bool writes_too = false;  ///< with `erases`: it may write, too, and needs both privileges; kept rows stay locked
-  /// The op before it on this table, in the same step, has locked the row that `find` names, and kept it: by
-  /// Verb::lock, an insert that decides, or an edit that `writes_too`. So the row need not be looked for again.
+  /// The op before it on this table, in the same step, has locked the row that `find` names and left it in place, by
+  /// Verb::lock, an insert that decides, or an edit that `writes_too`. So the engine need not look it up again.
   bool same_row = false;
-  /// The new values depend on the old ones, so that the account must be allowed to see those.
+  /// The new values depend on the old ones, so the account needs the right to read those.
   bool reads_old_values = false;
-  /// What does the same in several steps: in Lane::alone it is run in place of this, unless in a unit or a step.
+  /// A script with the same effect in several steps: in Lane::alone it runs in place of this, unless in a unit or a
+  /// step.
   Script *script = nullptr;
 };
 
@@ -148,31 +149,31 @@ class Position {
 /// How far an op got in the last run.
 enum class Progress : uint8_t {
   done,           ///< Reply::done() was called
-  paused,         ///< a find that is more work than a turn allows, or paused by its reply
-  deferred,       ///< a find of large rows, of which the batch has had enough; may run first thing in the next turn
-  busy,           ///< its table is held by DDL or a table lock just now; nothing happened
-  locked,         ///< a row it would change is locked by somebody else's transaction; nothing happened
+  paused,         ///< a find that exceeds a turn's bounds, or paused by its reply
+  deferred,       ///< a find of large rows beyond the batch's share of them; may run first in the next turn
+  busy,           ///< DDL or a table lock holds its table; nothing happened
+  locked,         ///< another transaction has locked a row that it would change; nothing happened
   needs_own_run,  ///< a write that cannot share a transaction, a login, or work for the server; nothing happened
   waiting,        ///< not tried, because an earlier op of the same connection is not done
 };
 
 struct Op {
   Verb verb = Verb::answer;
-  /// answer: how it fails; none for a plain acknowledgement. login: how it fails without being tried, or none.
+  /// answer: its failure; none for a plain acknowledgement. login: the failure without a try, or none.
   Failure failure = Failure::none;
   Progress progress = Progress::done;  ///< set by Executor::run
-  bool internal : 1 = false;           ///< the door's own, asked for by no client: that it fails is not counted
-  bool tentative : 1 = false;          ///< that it fails is not counted: it is done in another way then
-  /// Set by Executor::run, and by nobody taken back: a commit that it has made is in memory alone. Until the next
-  /// Engine::flush() has ended neither its reply nor a later one of its connection may leave.
+  bool internal : 1 = false;           ///< the door's own, not a client's: its failure is not counted
+  bool tentative : 1 = false;          ///< its failure is not counted: there is another way then
+  /// Set by Executor::run and never cleared: its commit is in memory only. Neither its reply nor a later one of its
+  /// connection may leave before the next Engine::flush() has ended.
   bool unflushed : 1 = false;
   uint32_t connection = 0;  ///< ops with the same number belong to one connection, in order
-  /// The account that asks. Null where the protocol lets in everybody. Without an account in it the op fails as
-  /// unauthorized, an answer too; without a privilege, as privilege_denied.
+  /// The client's account. Null where the protocol needs no login. An identity without an account fails the op, even an
+  /// answer, as unauthorized; a missing privilege fails it as privilege_denied.
   Identity *identity = nullptr;
   Reply *reply = nullptr;
-  /// open: the slot to fill. script: null, or a table it will use, for the case that a job waits for it. Others: the
-  /// table they use; the op fails as not_open if that is not open.
+  /// open: the slot to fill. script: null, or a table that it will use, in case a job waits for it. Others: their
+  /// table; if it is not open the op fails as not_open.
   TableSlot *slot = nullptr;
   union {
     const TableSpec *spec = nullptr;  ///< open
@@ -183,10 +184,10 @@ struct Op {
     const Login *login;               ///< login
     const Statement *statement;       ///< statement
   };
-  /// Lane::alone: where a paused find keeps its place. Null in a turn: a find that is too much for one is paused
-  /// without a place, and starts anew in the slow lane, under its own read view.
+  /// Lane::alone: where a paused find keeps its position. Null in a turn: a find that exceeds the turn's bounds pauses
+  /// without a position, and starts anew in the slow lane, under its own read view.
   std::unique_ptr<Position> *position = nullptr;
-  // Set by Executor::run, of all its runs: for logs.
+  // Set by Executor::run, summed over all its runs: for logs.
   uint32_t rows_sent = 0;
   uint32_t rows_examined = 0;
 };
@@ -202,7 +203,7 @@ inline Script *script_of(const Op &op) {
   }
 }
 
-/// Whether the op needs a transaction, as what changes or locks rows does.
+/// Whether the op changes or locks rows, and so needs a transaction.
 constexpr bool writes(Verb verb) {
   return verb == Verb::insert || verb == Verb::edit || verb == Verb::lock || verb == Verb::script;
 }

@@ -1,4 +1,4 @@
-// slow_request.h: SlowRequest, a request that took long, for the server's log of such.
+// slow_request.h: SlowRequest, a request for the server's slow query log.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct SlowRequest {
   uint64_t rows_examined = 0;
 };
 
-/// Writes it down. On the thread that has answered it, which may wait for the log. Throws std::bad_alloc.
+/// Logs the request, on the thread that has answered it, which may wait for the log. Throws std::bad_alloc.
 using TellSlow = void (*)(const SlowRequest &);
 
 }  // namespace postern

@@ -14,7 +14,7 @@ struct SqlError {
 };
 static_assert(sizeof(SqlError) == 8);
 
-/// SQL's error in the same case, or the closest one. For failures without an error of the server's.
+/// The SQL error for a failure, or the closest one. For failures without an error from the server.
 constexpr SqlError sql_error_of(Failure failure) {
   switch (failure) {
     case Failure::none: return {};

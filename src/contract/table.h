@@ -20,23 +20,23 @@ struct TableSpec {
   Bytes index;                              ///< by name; `PRIMARY` for the primary key
   std::span<const Bytes> columns{};         ///< may be empty, may repeat
   std::span<const Bytes> filter_columns{};  ///< may be empty, may repeat
-  /// Not 0: the index has to be the key of the rows: unique, of whole columns that are never NULL, namely of the first
-  /// so many of `columns` in their order, so that these values of a row are the key that finds it. If it is not,
-  /// whenever the table is opened, the open and every op on the index fail as index_not_the_key.
+  /// Not 0: the index must be a key of the rows: unique, over exactly the first so many of `columns`, whole and NOT
+  /// NULL, so that these values of a row find it. If it is not, the open and every op on the index fail as
+  /// index_not_the_key, whenever the table is opened.
   uint32_t key_columns = 0;
-  /// Not negative: where no index has the name `index`, the one at this position is meant, counted from 0 in the order
-  /// of SHOW INDEX.
+  /// Not negative: if no index has the name `index`, the index at this position, counted from 0 in the order of SHOW
+  /// INDEX.
   int32_t index_position = -1;
-  /// Texts are utf8mb4, and columns of another character set are converted to and from it, as for a client of SQL with
-  /// that one; else texts are the bytes of the columns. Bytes are bytes in either case.
+  /// Texts are utf8mb4, and columns of other character sets are converted, as for an SQL client with that character
+  /// set; otherwise texts are the bytes of the columns. Binary columns are never converted.
   bool unicode = false;
 };
 
-/// What an engine made of a TableSpec: the names, known to be good when it was made. Owned by the engine and shared
-/// by every slot and executor; what an executor keeps open for it is the executor's own affair.
+/// A TableSpec that an engine has resolved: its names were valid when it was made. Owned by the engine and shared by
+/// every slot and executor; executors keep their own open tables for it.
 class Binding {
  public:
-  /// A slot that pointed here is gone. Any thread.
+  /// Called when a slot that pointed here is gone. Any thread.
   virtual void unuse() noexcept = 0;
   /// The names this was made from; valid while a slot points here.
   virtual const TableSpec &spec() const noexcept = 0;
@@ -57,7 +57,7 @@ class TableSlot {
     if (binding_ != nullptr) binding_->unuse();
   }
 
-  /// Each index that a client has opened has one.
+  /// There is one for each index that a client has opened.
   static void *operator new(size_t bytes) { return slab_of<TableSlot>.take(bytes); }
   static void operator delete(void *slot, size_t bytes) noexcept { slab_of<TableSlot>.give_back(slot, bytes); }
 
@@ -69,7 +69,7 @@ class TableSlot {
     if (binding_ != nullptr) std::exchange(binding_, nullptr)->unuse();
   }
 
-  /// What ops on this slot act on: nullptr if neither this nor any earlier open of the id succeeded.
+  /// The binding that ops on this slot use; nullptr if neither this nor any earlier open of the id succeeded.
   Binding *binding() const {
     const TableSlot *slot = this;
     while (slot->binding_ == nullptr && slot->previous_ != nullptr) slot = slot->previous_.get();

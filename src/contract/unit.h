@@ -1,4 +1,4 @@
-// unit.h: Unit, neighbouring ops of one connection that are done as a whole or left as a whole.
+// unit.h: Unit, neighbouring ops of one connection that are done together or left together.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace postern {
 
-/// Two ops or more that no batch, run or lane parts. There is no login and no script among them.
+/// Two ops or more that always stay in one batch, one run and one lane. Contains no login and no script.
 struct Unit {
   uint32_t first = 0;  ///< position among the ops of the same call
   uint32_t count = 1;
-  bool atomic = true;  ///< one op fails, all fail; false: an op that fails is undone by itself
+  bool atomic = true;  ///< if one op fails, all fail; false: a failed op alone is undone
 };
 
 /// Adds those of `units` to `found` that lie among the `count` ops from `first`, with their positions counted from

@@ -1,4 +1,4 @@
-// unit_replies.h: UnitReplies, by which an engine learns how the ops of a unit end. For the thread that runs them.
+// unit_replies.h: UnitReplies, which records for an engine how the ops of a unit end. For the thread that runs them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace postern {
 
-/// Stands between the ops of a unit and their replies while an engine runs them, and knows how each ended.
+/// Stands between the ops of a unit and their replies while an engine runs them, and records each outcome.
 ///
 ///     UnitReplies replies(ops);
 ///     run ops[0]; if (replies.failed(0)) { undo it; replies.fail_all(0, counters); }
@@ -46,10 +46,10 @@ class UnitReplies {
     }
   }
 
-  /// That the op at `at` has failed holds from now on: when the unit is run again it is left out.
+  /// Makes the failure of the op at `at` final: when the unit is run again that op is left out.
   void keep_failure(size_t at) { heard_[at].kept = true; }
   bool failure_kept(size_t at) const { return heard_[at].kept; }
-  /// Its reply, which was restarted, hears of that failure once more.
+  /// Gives its reply, which was restarted, that failure once more.
   void tell_kept(size_t at) {
     ops_[at].progress = Progress::done;
     heard_[at].reply->done(heard_[at].outcome());
@@ -81,7 +81,7 @@ class UnitReplies {
     Reply *reply = nullptr;
     Failure failure = Failure::none;
     bool kept = false;
-    Outcome last;  // that was a failure
+    Outcome last;  // the last failure
     std::string message;
   };
 

@@ -19,9 +19,9 @@ class Value {
     natural,  ///< unsigned; its text form is the decimal number
     bytes,    ///< text or binary, in the column's own character set; but see TableSpec::unicode
   };
-  /// What bytes are in a statement of SQL, where a text means something else than the same bytes without quotes.
+  /// How a literal is spelt in an SQL statement: a quoted text differs in meaning from the same bytes without quotes.
   enum class Spelling : uint8_t {
-    text,     ///< 'a', in the connection's character set; and all bytes that are of no statement
+    text,     ///< 'a', in the connection's character set; also all bytes that come from no statement
     binary,   ///< _binary'a', x'61' or 0x61: bytes without a character set
     decimal,  ///< 1.50: as it is written, perhaps after a minus
     real,     ///< 1.5e3: likewise
@@ -72,13 +72,13 @@ class Value {
     uint64_t natural_;
   };
   uint32_t size_;
-  // Kind, and after the last of them bytes of other spellings: a member of its own would be one more store for every
-  // value of every protocol, and only SQL's literals need it.
+  // The kind; numbers above the last kind are bytes of other spellings. A separate member would cost every value of
+  // every protocol one more store, and only SQL literals need it.
   uint8_t form_;
 };
 static_assert(sizeof(Value) == 16);
 
-/// The columns of one record that the open index asked for, in its order.
+/// The columns of one record, in the order of the open index.
 using Row = std::span<const Value>;
 
 }  // namespace postern

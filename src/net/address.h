@@ -17,8 +17,8 @@ class Address {
   /// A unix socket's path: at most 107 bytes, the kernel's bound.
   static bool parse_unix(const std::string &path, Address &address, std::string &error);
 
-  /// Where failed logins of a connected socket are counted: the peer's IPv4 address, the /64 network of its IPv6
-  /// address, or that it is local.
+  /// The key under which failed logins of a connected socket are counted: the peer's IPv4 address, the /64 network of
+  /// its IPv6 address, or a name for local ones.
   static std::string peer_network(int fd);
 
   const sockaddr *get() const { return reinterpret_cast<const sockaddr *>(&storage_); }

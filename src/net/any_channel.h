@@ -1,4 +1,4 @@
-// any_channel.h: AnyChannel, a channel of any kind by value: a plain one, as most are, takes no memory besides.
+// any_channel.h: AnyChannel, a channel of any kind by value: a plain one, the usual kind, needs no allocation.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// channel.h: one connection's byte stream, whatever carries it.
+// channel.h: Channel, one connection's byte stream over any transport.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Transfer {
     some,         ///< `bytes` were moved; there may be more
     would_block,  ///< nothing now
     ended,        ///< the peer will send no more; `bytes` came before that
-    failed,       ///< the connection is of no more use
+    failed,       ///< the connection is unusable
     no_memory,    ///< there is no room to receive into
   };
   Result result = Result::would_block;
@@ -24,7 +24,7 @@ struct Transfer {
   bool filled = false;  ///< a receive left no room, so that there may be more
 };
 
-/// The state of the other end, as far as it shows without receiving or sending.
+/// The peer's state, as far as it is known without receiving or sending.
 enum class Presence : unsigned char {
   there,
   ended,  ///< it sends no more; it may wait for answers, or be gone
@@ -33,13 +33,13 @@ enum class Presence : unsigned char {
 
 Presence presence_of(int socket);
 
-/// Events of its descriptor that a channel needs to go on, besides those its owner waits for.
+/// Events of its descriptor that a channel needs besides those that its owner waits for.
 struct Wishes {
   bool writable_to_receive = false;
   bool readable_to_send = false;
 };
 
-/// One that is more than a plain socket. Owned by a connection, used by one thread at a time. Never blocks.
+/// A channel other than a plain socket. Owned by a connection, used by one thread at a time. Never blocks.
 class Channel {
  public:
   explicit Channel(Fd fd) : fd_(std::move(fd)) {}
@@ -49,14 +49,14 @@ class Channel {
 
   /// One receive, into at least `bytes_min` bytes of room.
   virtual Transfer receive(Input &input, size_t bytes_min) = 0;
-  /// Sends as much of the released output as leaves at once, up to a bound.
+  /// Sends as much of the released output as the socket takes at once, up to a bound.
   virtual Transfer send(Output &output) = 0;
   virtual Wishes wishes() const { return {}; }
   /// The OpenSSL session, an SSL, that carries the stream; nullptr for none.
   virtual void *tls() const { return nullptr; }
 
   int fd() const { return fd_.get(); }
-  /// Gives the descriptor to another channel; this one is useless then.
+  /// Moves the descriptor out; the channel must not be used afterwards.
   Fd release() { return std::move(fd_); }
 
  private:

@@ -49,8 +49,7 @@ Transfer LentChannel::send(Output &output) {
   return {Transfer::Result::some, static_cast<size_t>(put)};
 }
 
-/// Its owner reads from the socket as OpenSSL does by itself, many records at a time; nothing wakes a reader for bytes
-/// that stay inside.
+/// Its owner reads many records at a time, as OpenSSL does by default; nothing wakes a reader for bytes left inside.
 Transfer LentChannel::receive_tls(Input &input, size_t bytes_min) {
   ERR_clear_error();
   wishes_.writable_to_receive = false;

@@ -1,6 +1,6 @@
-// lent_channel.h: a channel over a socket, and perhaps a TLS session, that somebody else owns and closes.
+// lent_channel.h: a channel over a borrowed socket, and perhaps a borrowed TLS session; the owner closes both.
 //
-// Others may read and write both while this channel is not used. All sent bytes must have left before they do.
+// The owner may read and write both while this channel is not used. All its bytes must have been sent before that.
 #pragma once
 
 #include "net/channel.h"

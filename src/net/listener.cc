@@ -31,7 +31,7 @@ bool find_id(const std::string &name, int (*look_up)(const char *, Entry *, char
   return true;
 }
 
-/// Gives a file to `owner`: user, user:group or :group.
+/// Changes a file's owner to `owner`: user, user:group or :group.
 bool give_to(const std::string &path, const std::string &owner, std::string &error) {
   const size_t colon = owner.find(':');
   const std::string user = owner.substr(0, colon);
@@ -94,7 +94,7 @@ bool Listener::bind(const Address &address, const ListenOptions &options, std::s
   if (options.receive_buffer > 0) set_option(fd.get(), SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
   if (::bind(fd.get(), address.get(), address.size()) != 0) return failed("cannot bind");
   if (address.is_unix()) {
-    // From here on the file is ours. Its mode is set before anybody can connect, which needs listen().
+    // From here on the file is ours. Its mode is set before listen(), and so before clients can connect.
     path_ = address.print();
     if (!options.unix_owner.empty() && !give_to(path_, options.unix_owner, error)) {
       ::unlink(path_.c_str());

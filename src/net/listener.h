@@ -26,10 +26,10 @@ class Listener {
   Listener &operator=(Listener &&) noexcept = default;
   ~Listener();
 
-  /// Takes the address; false with `error` set. Clients are refused until listen(). The file of a unix socket on which
-  /// nobody listens is replaced; one on which somebody answers is not.
+  /// Takes the address; false with `error` set. Clients are refused until listen(). The file of a unix socket without a
+  /// listener is replaced; one with a listener is not.
   bool bind(const Address &address, const ListenOptions &options, std::string &error);
-  /// Starts to listen. Fails if somebody else listens by now.
+  /// Starts to listen. Fails if another process listens by now.
   bool listen(std::string &error);
   void close();
 

@@ -25,7 +25,7 @@ void Poller::remove(int fd) {
 
 size_t Poller::wait(std::span<epoll_event> events, int timeout_ms) {
   const int count = ::epoll_wait(fd_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
-  // A signal only shortens the wait: whoever waits has a loop around it.
+  // A signal only shortens the wait: callers loop.
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 

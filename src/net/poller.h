@@ -10,8 +10,8 @@
 
 namespace postern::net {
 
-/// epoll. Every descriptor carries a tag that comes back with its events. Waiting is one thread's; adding, changing
-/// and removing are any thread's.
+/// epoll. Every descriptor carries a tag that comes back with its events. One thread waits; any thread may add, change
+/// and remove.
 class Poller {
  public:
   enum : uint32_t {
@@ -20,7 +20,7 @@ class Poller {
     ended = EPOLLRDHUP,             ///< the peer will send no more
     hung_up = EPOLLHUP | EPOLLERR,  ///< always watched for
     once = EPOLLONESHOT,            ///< the first event, then nothing until change()
-    for_one = EPOLLEXCLUSIVE,       ///< of several pollers, one that is waited for is told; never with change()
+    for_one = EPOLLEXCLUSIVE,       ///< of several waiting pollers one gets the event; never with change()
     once_each = EPOLLET,            ///< reported again only when more comes, or after change()
   };
 

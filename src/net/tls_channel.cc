@@ -20,13 +20,13 @@ bool would_block() {
 
 }  // namespace
 
-// Between TLS and the socket: OpenSSL's usual BIO can neither be given bytes back nor receive just once.
+// The BIO between TLS and the socket: OpenSSL's own can neither take bytes back nor receive just once.
 const bio_method_st *TlsChannel::wire() {
   struct Free {
     void operator()(BIO_METHOD *method) const { BIO_meth_free(method); }
   };
   static const std::unique_ptr<BIO_METHOD, Free> made = [] {
-    // No type of its own: OpenSSL has some hundred to give, and takes none back when a library is unloaded.
+    // No BIO type of its own: OpenSSL has about a hundred, and never frees one when a library is unloaded.
     std::unique_ptr<BIO_METHOD, Free> method(BIO_meth_new(BIO_TYPE_SOURCE_SINK, "postern"));
     if (method != nullptr) {
       BIO_meth_set_read(method.get(), read_wire);
@@ -109,7 +109,7 @@ Transfer TlsChannel::receive(Input &input, size_t bytes_min) {
   receives_left_ = 1;
   wishes_.writable_to_receive = false;
   size_t total = 0;
-  // All that came with one receive is taken out: nobody would wake us for what stayed inside.
+  // Everything that came with one receive is read: nothing would wake us for bytes left inside OpenSSL.
   do {
     const std::span<char> room = input.room(bytes_min);
     if (room.empty()) return {Transfer::Result::no_memory, total};

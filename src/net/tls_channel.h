@@ -1,7 +1,7 @@
 // tls_channel.h: a channel over TLS, the server's side.
 //
-// Receiving drives the handshake; until that is done nothing of an output leaves. Renegotiation is refused. Ends TLS
-// politely when it dies, as far as that needs no waiting.
+// Receiving drives the handshake; no output is sent before it is done. Renegotiation is refused. The destructor sends
+// close_notify if that needs no waiting.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class TlsChannel final : public Channel {
   TlsChannel(Fd fd, Ssl ssl, Bytes early);
   ~TlsChannel() override;
 
-  /// May bring nothing although bytes come: those of the handshake.
+  /// May return no bytes although some came: those of the handshake.
   Transfer receive(Input &input, size_t bytes_min) override;
   Transfer send(Output &output) override;
   Wishes wishes() const override { return wishes_; }
@@ -43,7 +43,7 @@ class TlsChannel final : public Channel {
   std::string early_;          // received before the channel was, and not yet read
   int receives_left_ = 0;      // in this call
   bool wire_ended_ = false;    // no more bytes will come
-  bool out_of_order_ = false;  // TLS failed: there is nothing to end politely
+  bool out_of_order_ = false;  // TLS failed: no close_notify is sent
   Wishes wishes_;
 };
 

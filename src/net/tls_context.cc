@@ -8,7 +8,7 @@
 namespace postern::net {
 namespace {
 
-/// The first error of this thread's queue, which is empty afterwards: the server looks into it as well.
+/// Takes the first error of this thread's queue and empties it, because the server uses the queue as well.
 std::string take_error() {
   const unsigned long code = ERR_get_error();
   const char *const reason = ERR_reason_error_string(code);
@@ -21,20 +21,20 @@ const char *or_null(const std::string &path) {
   return path.empty() ? nullptr : path.c_str();
 }
 
-/// Nobody sits at a terminal to enter a key's password.
+/// There is no terminal to enter a key's password.
 int no_password(char *, int, int, void *) {
   return 0;
 }
 
-/// What all our contexts have, whatever the files are.
+/// Settings common to all contexts, whatever the files.
 void set_what_no_file_says(SSL_CTX *context) {
-  // A peer that just leaves has always been an end of its requests; none is executed before it is complete.
+  // A peer that closes without close_notify counts as a normal end: no request is executed before it is complete.
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
-  // An idle connection holds no buffer. What an output holds moves when it grows.
+  // An idle connection holds no buffer. An output's bytes move when it grows.
   SSL_CTX_set_mode(context,
                    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_read_ahead(context, 1);  // one receive for a record, not two
-  // Sessions are resumed by tickets, which the clients keep, and not from a cache that we would have to.
+  // Sessions are resumed by tickets, which clients keep, not from a cache of ours.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 1);
   static constexpr unsigned char whose[] = "postern";
@@ -75,7 +75,7 @@ TlsContext::Context TlsContext::make(const TlsFiles &files, std::string &error) 
   set_what_no_file_says(context);
 
   if (!files.ciphers.empty()) {
-    // The list may name those of TLS 1.3, of TLS 1.2, or of both; each call complains of the other's.
+    // The list may have ciphers of TLS 1.3, of TLS 1.2, or of both; each call rejects the other's.
     const bool some_1_3 = SSL_CTX_set_ciphersuites(context, files.ciphers.c_str()) == 1;
     const bool some_1_2 = SSL_CTX_set_cipher_list(context, files.ciphers.c_str()) == 1;
     if (!some_1_2 && !some_1_3) return failed("the ciphers '" + files.ciphers + "'");
@@ -122,7 +122,7 @@ void TlsContext::refresh() {
   const uint64_t known = generation_.load(std::memory_order_relaxed);
   if (wanted == known) return;
   if (known == 0 && loaded()) {
-    // The server read the files itself since we did.
+    // The server has read the files again since.
     generation_.store(wanted, std::memory_order_relaxed);
     return;
   }

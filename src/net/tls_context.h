@@ -1,7 +1,7 @@
-// tls_context.h: certificates, and the beginning of TLS connections with them.
+// tls_context.h: TlsContext, which holds certificates and begins TLS connections with them.
 //
 // Owned by the plugin and shared by its doors; any thread may call anything. Certificates are read again when the
-// source says so; a connection keeps those that it began with.
+// source's generation changes; a connection keeps those that it began with.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ struct ssl_ctx_st;
 
 namespace postern::net {
 
-/// Files in PEM form, and what may be agreed on. Empty where there is none.
+/// Files in PEM form, and the protocol versions and ciphers allowed. Empty: none.
 struct TlsFiles {
   std::string certificate;  ///< with its chain; that of the key if empty
   std::string key;          ///< that of the certificate if empty
-  std::string ca;           ///< of clients, which are asked for a certificate if this or the next is set
+  std::string ca;           ///< for clients' certificates, which are requested if this or the next is set
   std::string ca_path;
   std::string crl;
   std::string crl_path;
@@ -37,7 +37,7 @@ class TlsContext {
  public:
   struct Source {
     TlsFiles (*files)();
-    /// Changes when the files shall be read again. 0: not known yet. Called often: must be cheap.
+    /// Changes when the files have to be read again. 0: not known yet. Called often: must be cheap.
     uint64_t (*generation)();
   };
 
@@ -48,7 +48,7 @@ class TlsContext {
 
   /// Reads the files; false with `error` set and the old certificates kept. Reads from disk.
   [[nodiscard]] bool load(std::string &error);
-  /// Reads the files if the source wants that, and logs what came of it. Reads from disk.
+  /// Reads the files if the generation has changed, and logs the result. Reads from disk.
   void refresh();
   /// Whether it has certificates.
   bool loaded() const { return loaded_.load(std::memory_order_relaxed); }
