@@ -1,4 +1,4 @@
-// connections_shown.h: ConnectionsShown, what the process list says of a worker: how many clients it has.
+// connections_shown.h: ConnectionsShown, which shows a worker's number of clients in the process list.
 //
 // A worker has one, and its thread alone touches it.
 #pragma once
@@ -15,14 +15,14 @@ namespace postern::door {
 
 class ConnectionsShown {
  public:
-  /// `always`: also without clients.
+  /// `always`: shows the worker even without clients.
   ConnectionsShown(const std::string &name, bool always) : name_(name), always_(always) {}
 
-  /// To be called before the worker sleeps, with the number of its connections.
+  /// Called before the worker sleeps, with the number of its connections.
   void show(Executor &executor, uint32_t connections) {
     if (connections == shown_) return;
     shown_ = connections;
-    // For each client that comes or goes alone: so without snprintf().
+    // This runs whenever a lone client comes or goes, so it does without snprintf().
     std::array<char, 100> text;
     char *end = text.data() + name_.copy(text.data(), 60);
     end = std::ranges::copy(Bytes(": "), end).out;
@@ -30,7 +30,7 @@ class ConnectionsShown {
     end = std::ranges::copy(Bytes(connections == 1 ? " connection" : " connections"), end).out;
     executor.describe({text.data(), static_cast<size_t>(end - text.data())});
   }
-  /// It sleeps for long.
+  /// Called before a long sleep.
   void hide_if_idle(Executor &executor) const {
     if (shown_ == 0 && !always_) executor.hide();
   }

@@ -15,8 +15,8 @@
 namespace postern::door {
 namespace {
 
-/// How long workers that cannot accept clients do not try: the process is out of descriptors and cannot even refuse, or
-/// the kernel lets them not watch.
+/// How long workers that cannot accept clients pause: the process is out of descriptors and cannot even refuse, or the
+/// kernel refuses the watch.
 constexpr int rest_ms = 100;
 
 uint32_t available_processors() {
@@ -32,8 +32,8 @@ uint32_t Door::threads_wanted(const Options &options) {
 }
 
 uint32_t Door::descriptors_wanted(const Options &options) {
-  // A poller and a way to wake it for each thread (the slow lane may have one more), what wakes the keeper, the
-  // reception's reserve, what listens, the slow lane's own poller, the watch's timer and how it is woken.
+  // For each thread a poller and an eventfd (the slow lane may have one more thread), the keeper's eventfd, the
+  // reception's reserve, listening sockets, the slow lane's own poller, the watch's timer and eventfd.
   return 2 * (threads_wanted(options) + options.scan_threads + 1 + options.login_threads + options.script_threads +
               options.committers) +
          7;
@@ -105,7 +105,7 @@ bool Door::start_all(std::string &error) {
   return started;
 }
 
-/// Every worker reports that it is ready, and the write lane.
+/// Called by every worker that is ready, and by the write lane.
 void Door::note_ready() {
   if (ready_.fetch_add(1, std::memory_order_acq_rel) + 1 == ready_wanted()) wake_.wake();
 }
@@ -114,7 +114,7 @@ size_t Door::ready_wanted() const {
   return workers_.size() + (write_lane_ != nullptr ? 1 : 0);
 }
 
-/// Clients may connect when the server is up, not before: they would wait as long as recovery takes, and not know.
+/// Clients may connect only when the server is up: earlier ones would wait for recovery without knowing.
 void Door::listen_when_ready() {
   if (listening() || cannot_listen_ || stop_.load(std::memory_order_acquire) ||
       ready_.load(std::memory_order_acquire) != ready_wanted())
@@ -126,7 +126,7 @@ void Door::listen_when_ready() {
   reception_.close();
 }
 
-/// Where the kernel refuses that, the keeper tries again.
+/// If the kernel refuses, the keeper tries again.
 void Door::watch() {
   if (reception_.watch()) return;
   static log::Limited limited;
@@ -140,7 +140,7 @@ void Door::stop() {
   wake_.wake();
   keeper_.join();
   reception_.close();
-  // Workers first: then nothing new comes to the slow lane, and connections that return from it are closed there.
+  // Workers first: then no new job comes to the slow lane, and returning connections are closed there.
   for (const auto &worker : workers_) worker->stop();
   for (const auto &worker : workers_) worker->join();
   watch_.stop();
@@ -170,12 +170,12 @@ void Door::keep() {
     wait_for_wake(rest_ms);
     watch();
   }
-  // A worker left because the server goes down: new clients must not wait in the kernel's queue for it.
+  // A worker has ended because the server goes down: new clients must not wait in the kernel's queue for it.
   reception_.close();
   pool::drain();
 }
 
-/// Needs no descriptor for that.
+/// Works without a descriptor.
 void Door::wait_for_wake(int timeout_ms) const {
   pollfd woken{.fd = wake_.fd(), .events = POLLIN, .revents = 0};
   ::poll(&woken, 1, timeout_ms);

@@ -1,10 +1,10 @@
 // door.h: one listening protocol: its sockets, its workers, its slow lane and its write lane.
 //
-// Owned by the plugin. start() and stop() are called by one thread; everything else by any.
-// Mutexes of this folder, in the order they may be taken: Reception::mutex_ or SlowLane::mutex_, then Inbox::mutex_;
-// WriteLane::mutex_, Crew::mutex_ and LoopWatch::mutex_ by themselves. No call into the engine or a protocol is made
-// with any held, but for the destructors of a closed connection, and the opening of a session with that of the
-// reception.
+// Owned by the plugin. start() and stop() are called by one thread; everything else by any. Mutexes of this folder, in
+// the order they may be taken: Reception::mutex_ or SlowLane::mutex_, then Inbox::mutex_; WriteLane::mutex_,
+// Crew::mutex_ and LoopWatch::mutex_ by themselves. No call into the engine or a protocol is made with any of them
+// held, with two exceptions: destructors of a closed connection, and the opening of a session under the reception's
+// mutex.
 #pragma once
 
 #include <atomic>
@@ -43,33 +43,33 @@ class Door {
   [[nodiscard]] bool start(std::string &error);
   /// Closes every connection and joins every thread. Idempotent; takes no longer than a worker's turn.
   void stop();
-  /// Has stop(), which another thread is in, not wait for the calling one: that may be a session's of this door.
+  /// Makes another thread's stop() not wait for the calling thread, which may serve a session of this door.
   void spare_caller();
 
-  /// Takes a connection that somebody else has accepted, and lends it the socket, which belongs to the session that the
-  /// protocol makes of it. False if it cannot. Throws std::bad_alloc.
+  /// Takes a socket that the server has accepted; the protocol's session owns it and lends it to the connection. False
+  /// if it cannot. Throws std::bad_alloc.
   bool take(int socket, bool local) { return reception_.take(socket, local); }
 
   /// Whether clients can connect.
   bool listening() const { return reception_.listening(); }
-  /// Workers of a door with these options, and the descriptors it needs besides those of its clients.
+  /// Number of workers of a door with these options, and of its descriptors besides those of its clients.
   static uint32_t threads_wanted(const Options &options);
   static uint32_t descriptors_wanted(const Options &options);
 
   uint32_t connections() const { return reception_.connections(); }
   uint32_t connections_peak() const { return reception_.connections_peak(); }
-  /// Workers; once it has started.
+  /// Number of workers, once it has started.
   uint32_t threads() const { return static_cast<uint32_t>(workers_.size()); }
-  /// Adds what all threads counted.
+  /// Adds the counters of all threads.
   void add_counters(Counters &sum) const;
-  /// What became of statements that its workers served themselves.
+  /// Figures of statements that its workers served themselves.
   Crew::Figures figures() const;
-  /// Adds how long requests took that were answered within a turn.
+  /// Adds the latencies of requests that were answered within a turn.
   void add_latencies(Latencies &sum) const;
-  /// Its connections, for people. Any thread; connections that are left may outlive the door.
+  /// Its connections, for INFORMATION_SCHEMA. Any thread; remaining connections may outlive the door.
   Roster &roster() const { return *roster_; }
   const Options &options() const { return options_; }
-  /// Takes over what of `options` may change while the door is open. Any thread.
+  /// Takes over the Changing members of `options`. Any thread.
   void change(const Options &options);
   Access access() const { return access_; }
   /// The TCP port it is bound to once it has started, also where the options ask for any; 0: none.
@@ -95,11 +95,11 @@ class Door {
   LoopWatch watch_;
   const Roster::Owner roster_ = Roster::make();
   std::vector<std::unique_ptr<Worker>> workers_;
-  net::WakeFd wake_;  // of the keeper
+  net::WakeFd wake_;  // wakes the keeper
   Reception reception_{options_, protocol_, engine_, *roster_, workers_, wake_};
   std::atomic<bool> stop_{false};
-  std::atomic<size_t> ready_{0};  // workers, and the write lane
-  bool cannot_listen_ = false;    // the keeper's
+  std::atomic<size_t> ready_{0};  // ready workers, and the write lane
+  bool cannot_listen_ = false;    // used by the keeper
   Thread keeper_;
 };
 

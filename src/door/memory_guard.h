@@ -1,7 +1,7 @@
-// memory_guard.h: what becomes of a worker's connections when memory runs out.
+// memory_guard.h: MemoryGuard, which closes a worker's connections when memory runs out.
 //
-// Where it is known for which connection memory ran out, that one dies and no other. Elsewhere a turn's progress is
-// unknown, and its worker closes all of them. A worker has one of these, and its thread alone touches it.
+// If memory runs out while the worker serves a known connection, only that one dies. Otherwise the turn's progress is
+// unknown, and the worker closes all of them. A worker has one of these, and its thread alone touches it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class MemoryGuard {
   MemoryGuard(const MemoryGuard &) = delete;
   MemoryGuard &operator=(const MemoryGuard &) = delete;
 
-  /// Does a step on behalf of `connection`, which dies if memory runs out.
+  /// Runs a step for `connection`, which dies if memory runs out.
   template <class Step>
   void on_behalf_of(Connection &connection, Step step) {
     try {
@@ -32,7 +32,7 @@ class MemoryGuard {
     }
   }
 
-  /// Does a whole turn. False if memory ran out on behalf of no connection.
+  /// Runs a whole turn. False if memory ran out outside on_behalf_of().
   template <class Turn>
   [[nodiscard]] bool take_turn(Turn turn) {
     try {

@@ -1,4 +1,5 @@
-// recent_readers.h: RecentReaders, whether a client has read recently that a worker blocked on a flush would delay.
+// recent_readers.h: RecentReaders, which remembers the clients that read last: a worker that waits for a flush would
+// delay them.
 //
 // A worker has one, and its thread alone touches it.
 #pragma once
@@ -18,7 +19,7 @@ class RecentReaders {
     if (last_[0].connection != &connection) last_[1] = last_[0];
     last_[0] = {&connection, now_ms};
   }
-  /// Whether one other than `writer` has read lately; nullptr: whether any has.
+  /// Whether a client other than `writer` has read lately; nullptr: whether any has.
   bool any_but(const Connection *writer, int64_t now_ms) const {
     for (const Reader &reader : last_)
       if (reader.connection != writer && now_ms - reader.read_ms <= remembered_ms) return true;
@@ -30,7 +31,7 @@ class RecentReaders {
     const Connection *connection = nullptr;  // compared only: it may be gone
     int64_t read_ms = INT64_MIN / 2;
   };
-  std::array<Reader, 2> last_;  // different ones, the newest first
+  std::array<Reader, 2> last_;  // two different clients, the newest first
 };
 
 }  // namespace postern::door

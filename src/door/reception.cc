@@ -20,7 +20,7 @@
 namespace postern::door {
 namespace {
 
-/// Whether accept() failed because of a client that has left, or may not come, and not because of this process.
+/// Whether accept() failed because of one client, which has left or is forbidden, and not because of this process.
 bool concerns_one_client(int error) {
   switch (error) {
     case ECONNABORTED:
@@ -45,7 +45,7 @@ bool is_want_of_resources(int error) {
 
 /// The port of a TCP socket.
 uint16_t bound_port(const net::Listener &socket) {
-  sockaddr_in6 bound{};  // has its port where an IPv4 address has it
+  sockaddr_in6 bound{};  // has its port at the same offset as an IPv4 address
   socklen_t size = sizeof bound;
   return getsockname(socket.fd(), reinterpret_cast<sockaddr *>(&bound), &size) == 0 ? ntohs(bound.sin6_port) : 0;
 }
@@ -133,7 +133,7 @@ Reception::Came Reception::accept(net::Listener &socket, Worker &worker, std::un
   const std::lock_guard guard(mutex_);
   if (!watched_) return Came::nobody;
   try {
-    // Files are read once after they have changed; a client gets the new certificates.
+    // Changed files are read once, so that the client gets the new certificates.
     if (options_.tls != nullptr) options_.tls->refresh();
     net::Fd accepted = socket.accept();
     if (accepted) return deal(std::move(accepted), socket, worker, connection);
@@ -143,7 +143,7 @@ Reception::Came Reception::accept(net::Listener &socket, Worker &worker, std::un
   } catch (const std::bad_alloc &) {
     note_no_memory();
   }
-  // The sockets stay readable, so nobody may watch them for a while.
+  // The sockets stay readable, so no worker may watch them for a while.
   stop_watching();
   rest();
   return Came::nobody;
@@ -155,8 +155,7 @@ void Reception::rest() {
   keeper_.wake();
 }
 
-/// With the mutex held. Refuses one client with the descriptor kept for that, instead of leaving it in the queue for
-/// ever.
+/// With the mutex held. Refuses one client with the reserved descriptor, instead of leaving it in the queue for ever.
 bool Reception::refuse_with_reserve(net::Listener &socket) {
   static log::Limited limited;
   if (uint64_t missed; limited.pass(missed))
@@ -204,13 +203,13 @@ Reception::Came Reception::deal(net::Fd accepted, net::Listener &socket, Worker 
     return Came::here;
   }
   least.give(std::move(connection));
-  // The kernel wakes the one that began to watch first. Now that is another one.
+  // The kernel wakes the worker that began to watch first: moves this one to the end.
   worker.stop_watching(socket);
   if (!worker.watch(socket)) rest();
   return Came::elsewhere;
 }
 
-/// The one with the fewest connections: `worker` where no other has fewer, or the first of them.
+/// The worker with the fewest connections: `worker` if no other has fewer, or the first of them.
 Worker &Reception::least_busy(Worker *worker) const {
   const auto least = std::min_element(workers_.begin(), workers_.end(), [](const auto &left, const auto &right) {
     return left->connections() < right->connections();
@@ -225,7 +224,7 @@ std::unique_ptr<Connection> Reception::make(Worker &worker, net::AnyChannel chan
   return made;
 }
 
-/// Before its worker has it: then the client may be answered, and look.
+/// Called before its worker has the connection: after that the client may be answered, and read the counters.
 void Reception::note_accepted(uint32_t connections) {
   counters_.add(Counter::connections_accepted);
   if (connections > connections_peak()) connections_peak_.store(connections, std::memory_order_relaxed);
@@ -260,8 +259,7 @@ void Reception::note_no_memory() {
     log::warning("%s door: closed a connection for want of memory", options_.name.c_str());
 }
 
-/// Nothing is known of the client yet, so the answer is in the clear. A client that speaks TLS sees that this is not
-/// TLS.
+/// The client has sent nothing yet, so the answer is in the clear. A TLS client notices that it is not TLS.
 void Reception::refuse(net::Fd socket) {
   counters_.add(Counter::connections_refused);
   counters_.add(Failure::too_many_connections);
@@ -270,7 +268,7 @@ void Reception::refuse(net::Fd socket) {
   protocol_.refuse(output, Failure::too_many_connections);
   output.release();
   channel.send(output);
-  // Closed with bytes unread, a socket shows its peer that the connection broke.
+  // Closing a socket with unread bytes would reset the connection.
   ::shutdown(channel.fd(), SHUT_WR);
   Input input;
   channel.receive(input, limits::block_bytes_min - Input::head_bytes);

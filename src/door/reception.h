@@ -1,10 +1,10 @@
-// reception.h: Reception, where the clients of a door come in: its listening sockets, and the worker that each client
-// is given to.
+// reception.h: Reception, which accepts a door's clients: its listening sockets, and the choice of a worker for each
+// client.
 //
 // Owned by its door. Every worker's poller watches the sockets, and the kernel wakes one of those that sleep. That
 // worker accepts the client, and keeps it where no other has fewer, so that a connection wakes no second thread. Else
 // the worker with the fewest connections gets it. The door's keeper, a thread, opens and closes the reception, and
-// has it rest where the process can neither accept a client nor refuse it, or the kernel lets a worker not watch.
+// pauses it while the process can neither accept a client nor refuse it, or the kernel refuses a worker's watch.
 #pragma once
 
 #include <atomic>
@@ -39,28 +39,28 @@ class Reception {
   Reception(const Reception &) = delete;
   Reception &operator=(const Reception &) = delete;
 
-  // The door's thread, before the workers start.
+  // For the door's thread, before the workers start.
 
-  /// Takes the addresses of the options. False with `error` set.
+  /// Binds the addresses of the options. False with `error` set.
   bool bind(std::string &error);
-  /// Opens the spare descriptor that lets it refuse a client when the process has no other left.
+  /// Opens a spare descriptor, with which it can refuse a client when the process has no other left.
   void keep_reserve();
   uint16_t port() const { return port_; }
 
-  // The keeper, or the door's thread before there is one.
+  // For the keeper, or the door's thread before the keeper starts.
 
-  /// Clients may connect; those wait in the kernel's queue until watch().
+  /// Clients may connect; they wait in the kernel's queue until watch().
   bool listen(std::string &error);
-  /// Has all workers watch the sockets. False, errno set, if the kernel refuses some of them, which must_rest() says
-  /// then, too; the others watch.
+  /// Makes all workers watch the sockets. False, errno set, if the kernel refuses some of them; must_rest() is true
+  /// then, and the others watch.
   bool watch();
-  /// Whether some workers do not watch: watch() is to be called again after a rest. Nobody watches where the process
-  /// could neither accept nor refuse a client.
+  /// Whether some workers do not watch: the keeper calls watch() again after a pause. No worker watches while the
+  /// process can neither accept nor refuse a client.
   bool must_rest();
-  /// Nobody can connect any more.
+  /// Closes the sockets: clients cannot connect any more.
   void close();
 
-  // A worker, on its thread.
+  // For a worker, on its thread.
 
   /// The socket that a poller's tag stands for; nullptr: none.
   net::Listener *socket_of(const void *tag) {
@@ -69,7 +69,7 @@ class Reception {
     return nullptr;
   }
   enum class Came : uint8_t {
-    here,       ///< the calling worker has the client, and nobody else knows of it yet
+    here,       ///< the calling worker has the client, and no other thread knows it yet
     elsewhere,  ///< another worker has it, or it was refused
     nobody,     ///< no client waits
   };
@@ -103,16 +103,15 @@ class Reception {
   Roster &roster_;
   const Workers &workers_;
   const net::WakeFd &keeper_;
-  std::vector<net::Listener> sockets_;  // as many as bind() made
+  std::vector<net::Listener> sockets_;  // those that bind() made
   uint16_t port_ = 0;
   std::atomic<bool> listening_{false};
   std::atomic<uint32_t> connections_peak_{0};
 
-  std::mutex
-      mutex_;  // guards what follows, and the sockets once workers watch them; before those of rosters and inboxes
+  std::mutex mutex_;  // guards the members below, and watched sockets; taken before those of rosters and inboxes
   Counters counters_;
   net::Fd reserve_;
-  bool watched_ = false;  // by the workers
+  bool watched_ = false;  // whether the workers watch
   bool must_rest_ = false;
 };
 

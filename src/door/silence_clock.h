@@ -1,8 +1,8 @@
-// silence_clock.h: when a worker's connections have been silent, or asleep, for long enough: each has a time of its
-// own.
+// silence_clock.h: SilenceClock, connections of a worker by the time at which each has been silent, or asleep, for too
+// long.
 //
-// A heap by the time of the next look; so the work of a connection meanwhile costs nothing. Part of a worker's
-// Timeouts; it owns no connection.
+// A heap by the time of the next check, so a connection's activity in between costs nothing. Part of a worker's
+// Timeouts; owns no connection.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace postern::door {
 
 class SilenceClock {
  public:
-  /// So many connections fit. Throws std::bad_alloc.
+  /// Makes room for so many connections. Throws std::bad_alloc.
   void make_room_for(size_t count) {
     if (heap_.capacity() < count) heap_.reserve(std::max<size_t>(2 * count, 64));
   }
-  /// Looks at the connection at `due_ms`, and no more when it would have been before.
+  /// Sets the connection's next check to `due_ms`, in place of an earlier one.
   void set(Connection &connection, int64_t due_ms) {
     if (connection.clock_place == 0) {
       heap_.push_back({due_ms, &connection});
@@ -39,11 +39,11 @@ class SilenceClock {
     put(place, last);
     sink(rise(place));
   }
-  /// The connection at which to look first, or nullptr.
+  /// The connection to check first, or nullptr.
   Connection *first() const { return heap_.empty() ? nullptr : heap_.front().connection; }
-  /// When to look at a connection that is here.
+  /// When to check a connection that is here.
   int64_t due_ms(const Connection &connection) const { return heap_[connection.clock_place - 1].due_ms; }
-  /// When to look at the first one; INT64_MAX: never.
+  /// When to check the first one; INT64_MAX: never.
   int64_t first_due_ms() const { return heap_.empty() ? INT64_MAX : heap_.front().due_ms; }
 
  private:

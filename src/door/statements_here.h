@@ -1,7 +1,7 @@
 // statements_here.h: StatementsHere, the statements that a worker's threads serve themselves, one after the other
 // between its turns; all others go to the pool.
 //
-// Whoever has the worker's loop touches it.
+// Used by the thread that has the worker's loop.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ class StatementsHere {
   StatementsHere(const Engine &engine, LoopWatch &watch) : engine_(engine), watch_(watch) {}
 
   bool empty() const { return waiting_.empty(); }
-  /// Whether the statement that the job begins with is one for here: it may be expected to be short. `alone`: the
-  /// worker has no other client.
+  /// Whether the job's first statement should be served here, because it is expected to be short. `alone`: the worker
+  /// has no other client.
   bool takes(const SlowJob &job, bool alone, int64_t now_ms);
   void add(std::unique_ptr<SlowJob> job) { waiting_.push_back(std::move(job)); }
   /// nullptr: there is none.
   std::unique_ptr<SlowJob> next() { return waiting_.pop_front(); }
 
-  /// The thread is about to serve the job's statement, of that kind.
+  /// The thread is about to serve the job's statement, which has that kind.
   void begin(const SlowJob &job, uint64_t kind) {
     kind_ = kind;
     since_us_ = clock_us();
     fd_ = job.connection->channel.fd();
   }
-  /// That is over, or the loop has moved meanwhile.
+  /// The statement has ended, or the loop has moved meanwhile.
   void end(int64_t now_us) {
     lasting_kinds_.note(kind_, now_us - since_us_, now_us / 1000);
     ended_us_ = now_us;
@@ -56,7 +56,7 @@ class StatementsHere {
   LoopWatch &watch_;
   JobQueue waiting_;
   LastingKinds lasting_kinds_;
-  uint64_t kind_ = 0;  // the served statement's
+  uint64_t kind_ = 0;  // the kind of the statement being served
   int64_t since_us_ = 0;
   int64_t ended_us_ = 0;  // about when the worker sleeps
   int64_t slept_us_ = 0;  // when it did last, after a statement

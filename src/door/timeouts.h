@@ -1,10 +1,10 @@
 // timeouts.h: a worker's connections in the order in which they time out.
 //
 // They are in three lists: sleeping or listening ones without unsent replies; those in the middle of a request or a
-// handshake, by when that began; and all others, by when they last got something done. So both
-// timeouts cost nothing to watch, however many connections there are. How long a session of the server may be silent is
-// its own affair, and changes with its statements: those have a clock. A worker has one of these, and its thread alone
-// touches it; it owns no connection.
+// handshake, by when that began; and all others, by their last progress. So both timeouts cost nothing to watch,
+// however many connections there are. A server session has its own idle limit, which changes with its statements: these
+// connections have a clock (silence_clock.h). A worker has one of these, and its thread alone touches it; it owns no
+// connection.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Timeouts {
   Timeouts(const Timeouts &) = delete;
   Timeouts &operator=(const Timeouts &) = delete;
 
-  /// To be called before add(), with the number of connections that there are then. Throws std::bad_alloc.
+  /// Called before add(), with the new number of connections. Throws std::bad_alloc.
   void make_room_for(const Connection &connection, size_t count) {
     if (connection.hosted() != nullptr) sessions_.make_room_for(count);
   }
@@ -33,24 +33,24 @@ class Timeouts {
     if (const ServerSession *const session = connection.hosted(); session != nullptr && session->alive())
       sessions_.set(connection, now_ms + session->idle_limit_ms());
   }
-  /// Nothing happens if it is not here, as when a statement of it is waiting to be served.
+  /// Does nothing if it is not here, for example while a statement of it waits to be served.
   void remove(Connection &connection) {
     if (connection.older != nullptr || list_of(connection).oldest == &connection) unlink(connection);
     if (connection.clock_place != 0) clock_of(connection).remove(connection);
   }
-  /// Any of them, or nullptr.
+  /// Any connection, or nullptr.
   Connection *any() const {
     if (idle_.oldest != nullptr) return idle_.oldest;
     return begun_.oldest != nullptr ? begun_.oldest : never_.oldest;
   }
 
-  /// To be called before set_alarm(), with the number of connections that there are then. Throws std::bad_alloc.
+  /// Called before set_alarm(), with the new number of connections. Throws std::bad_alloc.
   void make_room_for_alarms(size_t count) { alarms_.make_room_for(count); }
-  /// The connection falls asleep, until `due_ms` at most. It has no session of the server.
+  /// The connection sleeps, until `due_ms` at most. It has no server session.
   void set_alarm(Connection &connection, int64_t due_ms) { alarms_.set(connection, due_ms); }
   void stop_alarm(Connection &connection) { alarms_.remove(connection); }
 
-  /// It has finished a request, or taken bytes of a reply.
+  /// The connection has finished a request, or its client has read bytes of a reply.
   void note_progress(Connection &connection, int64_t now_ms) {
     connection.listed.note_active(now_ms);
     hasten(connection, now_ms);
@@ -60,8 +60,8 @@ class Timeouts {
     link_newest(connection);
   }
 
-  /// Moves the connection to the list where it belongs when a turn ends. While there are answers to take it is the idle
-  /// timeout's business: the client may be busy with them.
+  /// Moves the connection to its list when a turn ends. With unsent answers it is in the idle list: the client may be
+  /// busy reading them.
   void sort_in(Connection &connection, int64_t now_ms) {
     const bool begun = connection.begins_tls() || (connection.input.unparsed_bytes() != 0 && !connection.has_work() &&
                                                    connection.output.pending_bytes() == 0);
@@ -75,7 +75,7 @@ class Timeouts {
     link_newest(connection);
   }
 
-  /// Until the next of them times out; INT64_MAX if none ever will.
+  /// Milliseconds until the next one times out; INT64_MAX: never.
   int64_t left_ms(int64_t now_ms) const {
     const auto left = [now_ms](const List &list, int64_t timeout_ms) {
       return list.oldest == nullptr || timeout_ms <= 0 ? INT64_MAX
@@ -91,7 +91,7 @@ class Timeouts {
 
   // `visit` may remove the connection it is given.
 
-  /// Those that were silent for too long.
+  /// Visits connections that were silent for too long.
   template <class Visit>
   void visit_silent(int64_t now_ms, Visit visit) {
     if (const int64_t timeout_ms = options_.idle_timeout_ms; timeout_ms > 0)
@@ -107,25 +107,25 @@ class Timeouts {
       }
     }
   }
-  /// Calls `visit`, which stops the alarm, for those with a due one.
+  /// Visits connections with a due alarm; `visit` stops the alarm.
   template <class Visit>
   void visit_alarms(int64_t now_ms, Visit visit) {
     while (alarms_.first() != nullptr && alarms_.first_due_ms() <= now_ms) visit(*alarms_.first());
   }
-  /// Those that began something and did not finish it in time.
+  /// Visits connections that did not finish a request or a handshake in time.
   template <class Visit>
   void visit_unfinished(int64_t now_ms, Visit visit) const {
     if (const int64_t timeout_ms = begun_timeout_ms(); timeout_ms > 0) visit_older(begun_, now_ms - timeout_ms, visit);
   }
-  /// Those that began something at that time or before.
+  /// Visits connections with a request or handshake that began at that time or before.
   template <class Visit>
   void visit_begun_until(int64_t until_ms, Visit visit) const {
     visit_older(begun_, until_ms, visit);
   }
 
  private:
-  /// A session of the server may be silent for a shorter time than before, by SET wait_timeout or in a transaction.
-  /// That it may be silent for longer is seen when its time has come.
+  /// Shortens the clock of a server session after SET wait_timeout or the start of a transaction. A longer limit is
+  /// noticed when the old one is due.
   void hasten(Connection &connection, int64_t now_ms) {
     const ServerSession *const session = connection.hosted();
     if (session == nullptr || connection.clock_place == 0) return;

@@ -7,7 +7,7 @@
 namespace postern::door {
 namespace {
 
-/// The first byte of a TLS connection, the type of a handshake record. No protocol of ours has a request like that.
+/// The first byte of a TLS connection, the type of a handshake record. No request of our protocols begins with it.
 constexpr char tls_first_byte = 0x16;
 
 }  // namespace

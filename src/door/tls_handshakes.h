@@ -1,8 +1,8 @@
 // tls_handshakes.h: the TLS handshakes of a worker's connections: how many are under way, how many may go a step
 // further in this turn, and how many connections wait for others to finish theirs.
 //
-// A step may take a millisecond while tables are held, and a handshake some 150 KiB, so both are bounded.
-// A worker has one of these, and its thread alone touches it.
+// A step may take a millisecond while the worker holds tables, and a handshake some 150 KiB, so both are bounded. A
+// worker has one of these, and its thread alone touches it.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class TlsHandshakes {
   TlsHandshakes(const TlsHandshakes &) = delete;
   TlsHandshakes &operator=(const TlsHandshakes &) = delete;
 
-  /// A connection that waits has to call begin() again in each turn.
+  /// Queued connections call begin() again in each turn.
   void begin_turn() {
     steps_left_ = limits::handshakes_per_turn_max;
     waiting_ = 0;
@@ -34,12 +34,12 @@ class TlsHandshakes {
     return true;
   }
 
-  /// Whether the first bytes of a connection are TLS's.
+  /// Whether the first byte of a connection begins a TLS handshake.
   static bool wanted_by(Connection &connection);
-  /// False if there are so many that this one is queued. Bytes that the client has sent already go to the TLS channel,
-  /// as the beginning of a handshake: nothing that came in the clear is ever taken for what TLS has carried.
+  /// False if too many are under way and this one is queued. Bytes received already go to the TLS channel, as the
+  /// beginning of a handshake, so clear text is never taken for decrypted text.
   bool begin(Connection &connection);
-  /// After a receive that did not fail: ends the handshake if that has brought the last of it.
+  /// After a successful receive: completes the handshake if its last bytes have come.
   void note_received(Connection &connection);
   /// The connection is about to be closed.
   void forget(const Connection &connection);
@@ -52,7 +52,7 @@ class TlsHandshakes {
   Counters &counters_;
   uint32_t under_way_ = 0;
   uint32_t steps_left_ = 0;
-  uint32_t waiting_ = 0;  // in their worker's next turn
+  uint32_t waiting_ = 0;  // queued for the worker's next turn
 };
 
 }  // namespace postern::door

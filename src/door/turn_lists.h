@@ -1,8 +1,9 @@
-// turn_lists.h: which of a worker's connections this turn is about, which the next one begins with, and which are dead.
+// turn_lists.h: TurnLists, which of a worker's connections are in this turn, which begin the next one, and which are
+// dead.
 //
-// A worker has one of these, and its thread alone touches it; it owns no connection. Each connection is in a list once
-// at most, so none of them grows beyond what make_room_for() has reserved. Few of thousands are in a turn, and room
-// that none of them has needed takes no memory.
+// A worker has one of these, and its thread alone touches it; it owns no connection. Each connection is in a list at
+// most once, so no list outgrows the room that make_room_for() has reserved. Few of thousands are in a turn, and room
+// that was never used takes no memory.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class TurnLists {
  public:
   using List = std::vector<Connection *, PageAllocator<Connection *>>;
 
-  /// So many connections fit into each list. Throws std::bad_alloc.
+  /// Makes room for so many connections in each list. Throws std::bad_alloc.
   void make_room_for(size_t count) {
     for (List *const list : all())
       if (list->capacity() < count) list->reserve(std::max<size_t>(2 * count, 64));
@@ -42,14 +43,14 @@ class TurnLists {
     connection.in_next_turn = true;
     next_turn_.push_back(&connection);
   }
-  /// It leaves its worker.
+  /// Removes a connection that leaves its worker.
   void remove(Connection &connection) {
     if (connection.in_this_turn) std::erase(this_turn_, &connection);
     if (connection.in_next_turn) std::erase(next_turn_, &connection);
     connection.in_this_turn = connection.in_next_turn = false;
   }
 
-  /// Visits those that this turn begins with; each is in the turn then, and may be added to the next one again.
+  /// Visits the connections that begin this turn; each is then in the turn, and may be added to the next one again.
   template <class Visit>
   void begin_turn(Visit visit) {
     resumed_.swap(next_turn_);
@@ -65,16 +66,16 @@ class TurnLists {
     this_turn_.clear();
   }
 
-  /// The connection is dead, and will be closed when the turn has ended. To be called once.
+  /// Adds a dead connection, to be closed at the end of the turn. Called once.
   void add_dead(Connection &connection) { dead_.push_back(&connection); }
-  /// Visits the dead, for the last time.
+  /// Visits the dead connections, and forgets them.
   template <class Visit>
   void visit_dead(Visit visit) {
     for (Connection *const connection : dead_) visit(*connection);
     dead_.clear();
   }
 
-  /// Forgets all connections, wherever they are; they are about to be closed, or away.
+  /// Forgets all connections in all lists; they are about to be closed, or away.
   void clear() {
     for (Connection *const connection : next_turn_) connection->in_next_turn = false;
     for (Connection *const connection : this_turn_) connection->in_this_turn = false;

@@ -27,20 +27,20 @@ void TurnRuns::run(Executor &executor, int64_t now_ms) {
   if (unflushed.empty() && !write_runs_.suit_lane(*turn_, readers, turns_away_.any(), now_ms))
     return run_writers(writers);
   if (give_away(settled, unflushed.size())) return;
-  // Nobody else flushes, and they must not be answered before that.
+  // No other thread flushes for them, and they must not be answered before a flush.
   for (const Turn::Slice &slice : unflushed) slice.connection->die();
   if (!writers.empty()) keep_writers(writers);
 }
 
-/// Times are noted for the forms of the statements.
+/// Runs the slices and notes times for the statements' forms.
 void TurnRuns::run_timed(std::span<Turn::Slice> slices, bool answers_may_wait) {
   if (times_.is_on()) times_.expect(turn_->ops_of_all(slices));
   turn_->run(*executor_, slices, this, context_.counters, answers_may_wait);
   if (times_.is_on()) times_.note(turn_->ops_of_all(slices));
 }
 
-/// Returns the number of those that are settled. The others, behind them, wait for a flush, which is for a worker with
-/// other clients: of a lone one a thread makes the commit that has nothing else to do.
+/// Returns the number of settled slices. The others, after them, wait for a flush, which happens only on a worker with
+/// several clients: a lone client's commit is made by a thread without other work.
 inline size_t TurnRuns::run_readers(std::span<Turn::Slice> readers) {
   const bool answers_may_wait = context_.write_lane != nullptr && context_.connections.count() > 1;
   run_timed(readers, answers_may_wait);
@@ -50,7 +50,7 @@ inline size_t TurnRuns::run_readers(std::span<Turn::Slice> readers) {
   return settled;
 }
 
-/// The write lane does the rest of the turn, and a new turn takes its place here. False: there is no memory for it.
+/// Gives the rest of the turn to the write lane, and replaces it by a new one. False: out of memory.
 bool TurnRuns::give_away(size_t readers, size_t unflushed) {
   std::unique_ptr<WriteJob> job = turns_away_.send(turn_, context_.home, readers, unflushed);
   if (job == nullptr) return false;
@@ -65,7 +65,7 @@ bool TurnRuns::give_away(size_t readers, size_t unflushed) {
   return true;
 }
 
-/// Without memory there is nobody but this thread, which others need.
+/// Without memory only this thread could flush, which other clients need.
 void TurnRuns::keep_writers(std::span<Turn::Slice> writers) {
   if (!write_runs_.may_stall()) return run_writers(writers);
   for (const Turn::Slice &slice : writers) refuse_rest(*slice.connection, turn_->ops_of(slice));
@@ -92,11 +92,11 @@ void TurnRuns::op_done(const Op &op) {
   context_.connections.send(*slice.connection);
 }
 
-/// Sends the replies of a slice up to that of `op` before the rest is done.
+/// Sends a slice's replies up to that of `op` before the rest is done.
 void TurnRuns::send_ahead(Turn::Slice &slice, const Op &op) {
   Connection &connection = *slice.connection;
   Output &output = connection.output;
-  // A client that did not take all earlier bytes takes no more now.
+  // A client that did not read all earlier bytes reads no more now.
   if (slice.bytes_sent_ahead >= limits::reply_bytes_sent_ahead_max || !output.sendable().empty()) return;
   slice.bytes_sent_ahead += output.pending_bytes();
   turn_->forget_until(slice, op);
@@ -119,7 +119,7 @@ void TurnRuns::settle(std::span<const Turn::Slice> slices) {
   }
 }
 
-/// A later turn or the slow lane does what this turn has left of a connection's requests.
+/// Leaves a connection's remaining requests to a later turn or the slow lane.
 void TurnRuns::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   Connection &connection = *slice.connection;
   left.front().reply->restart();
@@ -134,7 +134,7 @@ void TurnRuns::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   }
 }
 
-/// There is no memory to keep the ops that are left.
+/// Called when memory for the remaining ops runs out.
 void TurnRuns::refuse_rest(Connection &connection, std::span<Op> left) {
   for (Op &op : left) {
     count_failure(context_.counters, op, Failure::out_of_memory);

@@ -1,10 +1,9 @@
-// turn_runs.h: TurnRuns, what becomes of the requests of a worker's turns: they are run, first those of clients that
-// only read, the writers' here or in the write lane, and settled, so that their replies may leave. Those of clients
-// that have committed, but for the flush, leave after one that the write lane makes for all of them.
+// turn_runs.h: TurnRuns, which runs the requests of a worker's turns and settles them: first the readers', then the
+// writers', here or in the write lane. Replies of clients that have committed except for the flush are sent after a
+// flush that the write lane makes for all of them.
 //
-// Replies leave more than once where that lets answers leave earlier: first those of the connections that only read;
-// and within a run that only reads those of each connection after its last op, and long ones. A worker has one. Whoever
-// has the worker's loop touches it.
+// Replies are sent as early as possible: those of readers before the writers run, and within a run that only reads each
+// connection's after its last op, and long ones. A worker has one. Used by the thread that has the worker's loop.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +27,10 @@
 
 namespace postern::door {
 
-/// Where connections go with requests that a turn cannot do.
+/// Takes connections with requests that a turn cannot do.
 class WayOut {
  public:
-  /// The connection's `put_off` has them. Throws std::bad_alloc; then it is still here.
+  /// The requests are in the connection's `put_off`. Throws std::bad_alloc; then the connection stays.
   virtual void leave_turn(Connection &connection) = 0;
 
  protected:
@@ -45,7 +44,7 @@ class TurnRuns final : private Watcher {
     const Options &options;
     const Engine &engine;
     WriteLane *write_lane;  ///< nullptr: there is none
-    bool writes;            ///< clients may
+    bool writes;            ///< whether clients may write
     WorkerConnections &connections;
     Home &home;  ///< where the write lane returns turns to
     WayOut &way_out;
@@ -56,20 +55,20 @@ class TurnRuns final : private Watcher {
   TurnRuns(const TurnRuns &) = delete;
   TurnRuns &operator=(const TurnRuns &) = delete;
 
-  /// The turn that is collected, or carried out.
+  /// The turn being collected or run.
   Turn &turn() { return *turn_; }
   int64_t began_us() const { return turn_->began_us; }
   void begin(int64_t began_us) {
     turn_->clear();
     turn_->began_us = began_us;
   }
-  /// Runs, settles and sends. Throws std::bad_alloc: nobody knows how far the turn has come.
+  /// Runs, settles and sends. Throws std::bad_alloc: the turn's progress is unknown then.
   void run(Executor &executor, int64_t now_ms);
-  /// The write lane's results are settled as a turn's own, and its clients may ask on.
+  /// The write lane's results are settled like those of a turn; its clients may send further requests.
   void take_home(std::unique_ptr<WriteJob> job);
 
   WriteRuns &write_runs() { return write_runs_; }
-  /// How long statements take, by their forms.
+  /// The times of statements by form.
   TurnTimes &times() { return times_; }
 
  private:

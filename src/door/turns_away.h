@@ -1,4 +1,4 @@
-// turns_away.h: TurnsAway, the turns of a worker that are in the write lane, and spare ones to go on with.
+// turns_away.h: TurnsAway, the turns of a worker that are in the write lane, and spare turns to continue with.
 //
 // A worker has one, and its thread alone touches it.
 #pragma once
@@ -17,8 +17,8 @@ class TurnsAway {
  public:
   bool any() const { return away_ != 0; }
 
-  /// Puts a fresh turn in the place of `turn`, and returns that as a job, with which its clients leave but
-  /// for the readers. nullptr: there is no memory for it, and nothing has happened.
+  /// Replaces `turn` by a fresh one and returns the old one as a job, with its clients except the readers. nullptr: out
+  /// of memory, and nothing has happened.
   std::unique_ptr<WriteJob> send(std::unique_ptr<WriteJob> &turn, Home &home, size_t readers, size_t unflushed) {
     std::unique_ptr<WriteJob> next = spare_.next();
     if (next == nullptr) next.reset(new (std::nothrow) WriteJob());
@@ -32,12 +32,12 @@ class TurnsAway {
     ++away_;
     return job;
   }
-  /// A job has come home. Its connections are the worker's again.
+  /// A job has come home. The worker has its connections again.
   void come_home(WriteJob &job) {
     job.away = false;
     --away_;
   }
-  /// All that it has brought is settled.
+  /// Keeps a settled job as a spare turn.
   void put_by(std::unique_ptr<WriteJob> job) {
     job->clear();
     job->refused = false;

@@ -65,8 +65,7 @@ void Worker::add_counters(Counters &sum) const {
 /// A request's whole life on this thread. The order matters: every request of the batch has arrived before its read
 /// view opens, and no reply leaves before the batch that justifies it is settled.
 ///
-/// execute() is run, settle and send, more than once where that lets answers leave earlier; what follows it sends the
-/// rest.
+/// execute() runs, settles and sends, several times if that lets answers leave earlier; the later steps send the rest.
 void Worker::run_turn() {
   const size_t events = wait();
   runs_.times().begin();
@@ -130,7 +129,7 @@ void Worker::receive(size_t event_count) {
   connections_.take_woken();
 }
 
-/// Waits briefly for clients that were just answered and will write again.
+/// Waits briefly for clients that were just answered and will probably write again.
 void Worker::await_writers() {
   const WriteRuns &runs = runs_.write_runs();
   CommitDelay &delay = runs_.write_runs().delay();
@@ -163,7 +162,7 @@ void Worker::collect() {
   for (uint32_t i = 0; i < connections.size(); ++i) {
     Connection &connection = *connections[i];
     if (connection.is_dead() || !connection.has_work()) continue;
-    // Back-pressure: nothing is done for a client that does not take its answers.
+    // Back-pressure: a client that does not read its answers is not served.
     if (connection.output.above_high_water()) continue;
     if (turn.room() == 0) continue;
     const Turn::Slice slice = turn.begin(connection, i);

@@ -1,7 +1,7 @@
-// worker.h: a loop of a door with its own connections, its own executor and its own counters.
+// worker.h: Worker, one event loop of a door with its own connections, executor and counters.
 //
-// Workers share nothing mutable. Others reach a worker through its inbox only. One thread of its crew has the loop at a
-// time: that one is the worker's thread.
+// Workers share nothing mutable. Other threads reach a worker only through its inbox. One thread of its crew has the
+// loop at a time: that is the worker's thread.
 #pragma once
 
 #include <pthread.h>
@@ -53,9 +53,9 @@ class Worker final : private WaitListener, private WayOut, public Home {
     Reception &reception;
     LoopWatch &watch;
     Access access;
-    /// Called by a worker that leaves because the server goes down.
+    /// Called by a worker that ends because the server shuts down.
     void (*server_stopping)(void *door);
-    /// Called by a worker when it is ready for requests, once.
+    /// Called once by a worker that is ready for requests.
     void (*worker_ready)(void *door);
     void *door;
   };
@@ -65,12 +65,12 @@ class Worker final : private WaitListener, private WayOut, public Home {
   ~Worker() override;
 
   [[nodiscard]] bool start();
-  /// Asks the thread to close everything and leave. Any thread; join() waits for it.
+  /// Asks the thread to close everything and end. Any thread; join() waits for it.
   void stop();
   void join();
-  /// Has join() not wait for the calling thread, if that serves a statement of this worker's.
+  /// Makes join() not wait for the calling thread, if that serves a statement of this worker.
   void spare_caller() { crew_->spare_caller(); }
-  /// The door's options have changed: it may have to wake sooner. Any thread.
+  /// Wakes the worker after the door's options have changed: a timeout may be due sooner. Any thread.
   void look_again() { wake_.wake(); }
 
   /// A connection of a new client, to be given to this worker; `local`: it came through a unix socket. Throws
@@ -79,15 +79,15 @@ class Worker final : private WaitListener, private WayOut, public Home {
                                               Roster &roster) const {
     return connections_.make(std::move(channel), std::move(descriptor), local, roster);
   }
-  /// Has it accept clients there, as soon as it runs, unless it does already; false, errno set, if the kernel refuses.
-  /// Any thread.
+  /// Makes it accept clients at `socket`, as soon as it runs, unless it does already; false, errno set, if the kernel
+  /// refuses. Any thread.
   [[nodiscard]] bool watch(net::Listener &socket) {
     return poller_.add(socket.fd(), net::Poller::readable | net::Poller::for_one, &socket) || errno == EEXIST;
   }
   void stop_watching(const net::Listener &socket) { poller_.remove(socket.fd()); }
-  /// It is about to have a new connection that it has accepted itself.
+  /// Counts a new connection that the worker has accepted itself.
   void count_connection() { connections_.count_one(); }
-  /// A new connection. Any thread.
+  /// Takes a new connection. Any thread.
   void give(std::unique_ptr<Connection> connection) noexcept;
   void return_connection(std::unique_ptr<Connection> connection) noexcept override;
   void return_writes(std::unique_ptr<WriteJob> job) noexcept override;
@@ -105,7 +105,7 @@ class Worker final : private WaitListener, private WayOut, public Home {
   void end_loop();
   void break_off();
 
-  // worker_statements.cc: statements that the server serves, here or on a thread of the pool.
+  // worker_statements.cc: statements that the server serves, on this thread or on one of the pool.
   std::unique_ptr<SlowJob> run_until_statement();
   std::unique_ptr<SlowJob> next_statement();
   void leave_turn(Connection &connection) override;
@@ -116,7 +116,7 @@ class Worker final : private WaitListener, private WayOut, public Home {
   void take_loop_over();
   void forget_statements();
 
-  // The steps of a turn, and what each of them is made of.
+  // The steps of a turn, and their parts.
   void run_turn();
   size_t wait();
   void receive(size_t event_count);
@@ -141,7 +141,7 @@ class Worker final : private WaitListener, private WayOut, public Home {
   const std::shared_ptr<Crew> crew_;
   Inbox inbox_;
 
-  // The thread's own, but for some of its clients'.
+  // Used by the worker's thread alone, except where some of its clients use it.
   std::unique_ptr<Executor> executor_;
   MemoryGuard guard_;
   WorkerConnections connections_;

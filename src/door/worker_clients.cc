@@ -11,7 +11,7 @@ namespace postern::door {
 void Worker::give(std::unique_ptr<Connection> connection) noexcept {
   count_connection();
   return_connection(std::move(connection));
-  // It would be looked at late, for there was nobody else when it began.
+  // The watch would check the statement late, because there was no other client when it began.
   if (crew_->serving() != nullptr) context_.watch.arm(LoopWatch::Look::soon);
 }
 
@@ -26,7 +26,7 @@ void Worker::return_writes(std::unique_ptr<WriteJob> job) noexcept {
   wake_.wake();
 }
 
-/// One at first, for most clients come alone; then more with each turn in which there were as many.
+/// One at first, because most clients come alone; then more with each turn in which that many came.
 void Worker::accept_clients(net::Listener &socket) {
   uint32_t left = accepts_max_;
   for (; left != 0; --left) {
@@ -43,7 +43,7 @@ void Worker::adopt(std::unique_ptr<Connection> connection) {
   connections_.add(std::move(connection));
 }
 
-/// Nobody knows how far the turn has come: all connections are closed.
+/// The turn's progress is unknown: closes all connections.
 void Worker::break_off() {
   tables_.give_up(*executor_);
   runs_.turn().clear();
@@ -52,7 +52,7 @@ void Worker::break_off() {
   wake_.wake();  // the poller reports no more whoever has not been taken
 }
 
-/// The worker leaves. Connections that it has not taken home end with it.
+/// The worker ends, and with it the connections that it has not taken home.
 void Worker::end_loop() {
   permit_.give_back();
   if (executor_ != nullptr) executor_->idle();

@@ -19,7 +19,7 @@ std::unique_ptr<Connection> WorkerConnections::make(net::AnyChannel channel, des
                                       sleepers_, roster);
 }
 
-/// All that its session has collected is answered.
+/// All requests that its session has collected are answered.
 inline void WorkerConnections::note_settled(Connection &connection) {
   const uint32_t errors = connection.output.take_errors();
   if (errors != 0) context_.counters.add(Counter::requests_failed, errors);
@@ -59,12 +59,12 @@ void WorkerConnections::add(std::unique_ptr<Connection> owned) {
 
 void WorkerConnections::watch(Connection &connection) {
   connection.armed = connection.events_to_receive();
-  // The socket of a session that has ended may be another's by now.
+  // After the session's end its socket's number may belong to another one.
   if (!connection.is_dead() && !context_.poller.add(connection.channel.fd(), connection.armed, &connection))
     connection.die();
 }
 
-/// The last turn has left it for this one.
+/// Continues a connection that the last turn has left for this one.
 void WorkerConnections::go_on_with(Connection &connection) {
   context_.guard.on_behalf_of(connection, [&] {
     if (connection.phase() == Phase::queued) begin_handshake(connection);
@@ -79,15 +79,15 @@ void WorkerConnections::note_end(Connection &connection) {
   wake(connection);
 }
 
-/// The poller has bytes, or the end of the stream, for a connection with lent ops. The phase of one that is served away
-/// is not this thread's: it finds out when it is home.
+/// The poller reports bytes, or the end of the stream, for a connection with lent ops. While the pool serves one, its
+/// phase belongs to the pool's thread: this one learns of the end when the connection is home.
 void WorkerConnections::note_event_away(Connection &connection, uint32_t events) {
   const uint32_t ends = connection.is_served_away ? net::Poller::ended | net::Poller::hung_up : net::Poller::ended;
   if (events & ends) connection.note_end_told();
   else if (events & net::Poller::readable) connection.set_unread(true);
   else if (events & net::Poller::hung_up) connection.die();
   if (connection.armed == Connection::told_once) return;
-  // The poller would report it again and again.
+  // Otherwise the poller would report it again and again.
   connection.armed = net::Poller::readable | net::Poller::once;
   if (!context_.poller.change(connection.channel.fd(), connection.armed, &connection)) connection.die();
 }
@@ -108,7 +108,7 @@ void WorkerConnections::receive(Connection &connection) {
   if (connection.phase() == Phase::sniffing && connection.has_work()) look_at_first_byte(connection);
 }
 
-/// Is it TLS, and if not, may it be anything else?
+/// Decides by the first byte whether it is TLS, and if not, whether clear text is allowed.
 void WorkerConnections::look_at_first_byte(Connection &connection) {
   if (TlsHandshakes::wanted_by(connection)) return begin_handshake(connection);
   if (connection.lacks_tls()) return refuse(connection, Failure::tls_required);
@@ -191,7 +191,7 @@ void WorkerConnections::take_back(Connection &connection, bool all_done) {
   const bool unread = connection.unread() || connection.has_tls();
   connection.come_home(all_done);
   connection.set_unread(unread);
-  // It may find that nothing is left to do: then the connection needs no turn of its own, and stays armed.
+  // This may show that no work is left: then the connection needs no turn, and stays armed.
   if (all_done && !connection.is_dead()) context_.guard.on_behalf_of(connection, [&] { note_settled(connection); });
   timeouts_.add(connection, now_ms_);
   finish_with(connection);

@@ -1,8 +1,8 @@
-// worker_connections.h: WorkerConnections, the connections of a worker: it keeps and counts them, receives from them
-// and sends to them, wakes those that sleep, and ends them, with words or without.
+// worker_connections.h: WorkerConnections, the connections of a worker: keeps and counts them, receives and sends,
+// wakes sleeping ones, and ends them, with or without an error message.
 //
-// A worker has one. Whoever has the worker's loop touches it, but for what any thread may: make a connection for it,
-// and count. It knows nothing of batches and executors.
+// A worker has one. Used by the thread that has the worker's loop; any thread may make a connection for it, and count.
+// It knows nothing of batches and executors.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class WorkerConnections {
     const Options &options;
     Protocol &protocol;
     StatementPool &statements;  ///< ends sessions of the server
-    net::Poller &poller;        ///< has a connection as the tag of its socket
+    net::Poller &poller;        ///< a socket's tag is its connection
     const net::WakeFd &doorbell;
     Counters &counters;
     MemoryGuard &guard;
@@ -46,28 +46,28 @@ class WorkerConnections {
 
   // Any thread.
 
-  /// A connection of a new client, to be given to its worker; `local`: it came through a unix socket. Throws
+  /// Makes the connection of a new client, to be given to its worker; `local`: it came through a unix socket. Throws
   /// std::bad_alloc; the socket is closed then.
   std::unique_ptr<Connection> make(net::AnyChannel channel, descriptors::Held descriptor, bool local,
                                    Roster &roster) const;
-  /// The worker is about to have one more.
+  /// Counts a connection that the worker is about to get.
   void count_one() { count_.fetch_add(1, std::memory_order_seq_cst); }
-  /// So many that were counted will not come.
+  /// Uncounts connections that will not come.
   void discount(uint32_t number) { count_.fetch_sub(number, std::memory_order_relaxed); }
-  /// Those that are counted and not yet closed, wherever they are.
+  /// The connections counted and not yet closed, wherever they are.
   uint32_t count() const { return count_.load(std::memory_order_relaxed); }
-  /// The same, in one order with everything that the calling thread has done for others.
+  /// The same, sequentially consistent with the calling thread's other writes.
   uint32_t count_now() const { return count_.load(std::memory_order_seq_cst); }
 
   // A turn, in this order.
 
   void set_time(int64_t now_ms) { now_ms_ = now_ms; }
-  /// The turn begins with those that the last one has left for it.
+  /// Begins the turn with the connections that the last one left for it.
   void resume() {
     tls_handshakes_.begin_turn();
     lists_.begin_turn([this](Connection &connection) { go_on_with(connection); });
   }
-  /// The poller has events of one. A part of its caller's loop, as it is in each turn for each client.
+  /// Notes the poller's events for a connection. Inlined, because it runs in each turn for each client.
   [[gnu::always_inline]] void note_events(Connection &connection, uint32_t events) {
     if (connection.ops_are_lent) return note_event_away(connection, events);
     if (events & net::Poller::readable || (connection.has_tls() && connection.channel.wishes().writable_to_receive)) {
@@ -80,60 +80,59 @@ class WorkerConnections {
     }
     lists_.add_to_this_turn(connection);
   }
-  /// Those that others have woken, or have something for.
+  /// Adds connections that were woken, or that messages wait for.
   void take_woken();
-  /// Those that this turn is about. Valid until one more is, or leaves.
+  /// The connections of this turn. Valid until one is added or leaves.
   const TurnLists::List &in_turn() const { return lists_.this_turn(); }
-  /// Sends the rest, and ensures that each connection of the turn comes up again when there is something to do.
+  /// Sends the rest, and ensures that each connection of the turn comes up again when it has work.
   void finish() {
     for (Connection *const connection : lists_.this_turn()) finish_with(*connection);
   }
-  /// Closes those that are dead or out of time.
+  /// Closes connections that are dead or timed out.
   void end_turn();
 
-  /// Whether the next turn begins with some, and need not wait for more.
+  /// Whether the next turn begins with some connections, and need not wait for events.
   bool are_at_work() const { return lists_.next_turn_size() > tls_handshakes_.waiting(); }
   bool any_left() const { return lists_.next_turn_size() != 0; }
-  /// Until one of them has to be looked at; INT64_MAX: never.
+  /// Milliseconds until one of them is due; INT64_MAX: never.
   int64_t left_ms() const {
     const int64_t left_ms = timeouts_.left_ms(now_ms_);
     return tls_handshakes_.waiting() == 0 ? left_ms : std::min<int64_t>(left_ms, limits::handshake_look_ms);
   }
 
-  // One of them.
+  // Operations on one connection.
 
-  /// It is new, or comes back by the inbox. Closes it where there is no memory for one more.
+  /// Adds a connection that is new, or comes back by the inbox. Closes it if there is no memory for it.
   void add(std::unique_ptr<Connection> connection);
   void receive(Connection &connection);
   /// Sends the released bytes, as far as the socket takes them.
   void send(Connection &connection) {
     if (!connection.is_dead() && !connection.output.sendable().empty()) send_released(connection);
   }
-  /// It has finished a request.
+  /// Notes that it has finished a request.
   void note_progress(Connection &connection) { timeouts_.note_progress(connection, now_ms_); }
-  /// All that was collected of it is answered.
+  /// Called when all its collected requests are answered.
   void settle(Connection &connection);
-  /// Its session has said so. Nothing of it is under way.
+  /// Puts it to sleep, as its session asked. None of its ops is under way.
   void put_to_sleep(Connection &connection);
-  /// Sends the client the reason of the refusal, and closes the connection after that. Requests without an answer are
-  /// forgotten.
+  /// Sends the client an error, and closes the connection after that. Unanswered requests are dropped.
   void refuse(Connection &connection, Failure why);
 
-  /// Others have its ops from now on; its socket stays watched, and it is closed by nobody.
+  /// Lends its ops to another thread; its socket stays watched, and it cannot be closed.
   void lend(Connection &connection) {
     connection.ops_are_lent = true;
     timeouts_.remove(connection);
   }
-  /// The end of lend(), within a turn, which is about it then.
+  /// Ends lend() within a turn, and adds it to that turn.
   void take_into_turn(Connection &connection);
-  /// The end of lend(), between two turns. All done: none of its ops is left.
+  /// Ends lend() between two turns. `all_done`: none of its ops is left.
   void take_back(Connection &connection, bool all_done);
-  /// It has left, for one statement: add() ends that. Its socket stays watched, which spares the poller two changes and
-  /// its worker a look for bytes.
+  /// The pool serves one statement of it, until add(). Its socket stays watched, which spares two changes of the poller
+  /// and a receive in vain.
   static void let_be_served(Connection &connection) { connection.ops_are_lent = connection.is_served_away = true; }
-  /// It leaves, for the slow lane or the like. Its socket stays watched.
+  /// Releases it, for the slow lane or the pool. Its socket stays watched.
   std::unique_ptr<Connection> let_go(Connection &connection);
-  /// For one that is not here any more.
+  /// For a connection that is no longer here.
   void stop_watching(Connection &connection) {
     connection.armed = 0;
     context_.poller.remove(connection.channel.fd());

@@ -1,4 +1,4 @@
-// worker_connections_ends.cc: sleeping clients, those that are out of time, and how a connection ends.
+// worker_connections_ends.cc: sleeping clients, timeouts, and the ends of connections.
 #include <memory>
 #include <utility>
 
@@ -11,7 +11,7 @@ void WorkerConnections::take_woken() {
   bool woken = false;
   while (Sleeper *const sleeper = sleepers_.next(woken)) {
     Connection &connection = sleeper->connection;
-    if (connection.ops_are_lent) continue;  // it comes up when it is home
+    if (connection.ops_are_lent) continue;  // it comes up again when it is home
     if (woken) wake(connection);
     lists_.add_to_this_turn(connection);
   }
@@ -22,11 +22,11 @@ void WorkerConnections::put_to_sleep(Connection &connection) {
   Sleeper *const sleeper = connection.sleeper();
   if (sleeper == nullptr || !sleepers_.lay_down(*sleeper)) return connection.wake_up();
   timeouts_.set_alarm(connection, connection.session->wake_ms());
-  // The poller may have reported the client's end already: it is asked again.
+  // The poller may have reported the client's end already, so it is armed again.
   if (connection.unread()) connection.armed = 0;
 }
 
-/// It goes on, if it sleeps.
+/// Wakes it, if it sleeps.
 void WorkerConnections::wake(Connection &connection) {
   if (!connection.is_asleep()) return;
   sleepers_.take_out(*connection.sleeper());
@@ -34,7 +34,7 @@ void WorkerConnections::wake(Connection &connection) {
   connection.wake_up();
 }
 
-/// Letters for its client follow the answers to its requests.
+/// Messages for its client follow the answers to its requests.
 void WorkerConnections::deliver(Connection &connection) {
   Sleeper *const sleeper = connection.sleeper();
   if (sleeper == nullptr || connection.has_put_off()) return;
@@ -54,7 +54,7 @@ void WorkerConnections::deliver(Connection &connection) {
 }
 
 void WorkerConnections::refuse(Connection &connection, Failure why) {
-  if (connection.begins_tls()) return connection.die();  // it would not understand
+  if (connection.begins_tls()) return connection.die();  // it would not understand clear text
   wake(connection);
   connection.forget_unparsed();
   context_.protocol.refuse(connection.output, why);
@@ -78,7 +78,7 @@ void WorkerConnections::end_turn() {
   close_dead();
 }
 
-/// Clients that do not go on with their handshakes must not keep others from theirs.
+/// Clients that stall in their handshakes must not block others.
 void WorkerConnections::make_way_for_handshakes() {
   timeouts_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
     if (connection.phase() == Phase::handshaking && !connection.in_next_turn) time_out(connection);
@@ -101,7 +101,7 @@ void WorkerConnections::close(Connection &connection) {
   std::unique_ptr<Connection> closed = let_go(connection);
   if (ServerSession *const session = closed->hosted(); session != nullptr && session->alive()) {
     closed->forget_put_off();
-    if (!session->end_at_once(closed->peer_has_ended())) {  // else the poller forgets the socket, which is closed
+    if (!session->end_at_once(closed->peer_has_ended())) {  // otherwise closing the socket removes it from the poller
       context_.poller.remove(closed->channel.fd());
       context_.statements.end(std::move(closed));
     }

@@ -1,5 +1,5 @@
-// worker_statements.cc: what becomes of the ops that a turn cannot do: the slow lane has them; statements that no plan
-// answers are served by the server, on the thread that has the worker's loop or on one of the pool.
+// worker_statements.cc: ops that a turn cannot do leave for the slow lane; the server serves statements without a plan,
+// on the thread that has the worker's loop or on one of the pool.
 #include <sys/prctl.h>
 
 #include <new>
@@ -17,7 +17,7 @@ namespace postern::door {
 void Worker::work(void *self, Crew::Member &me) {
   Worker &worker = *static_cast<Worker *>(self);
   Crew &crew = *worker.crew_;
-  // Else the kernel may add 50 us to each wait of the commit delay.
+  // Otherwise the kernel may add 50 us to each wait of the commit delay.
   if (worker.has_writers_) ::prctl(PR_SET_TIMERSLACK, 1'000);
   if (worker.executor_ == nullptr) worker.begin_loop();
   else worker.take_loop_over();
@@ -34,7 +34,7 @@ void Worker::work(void *self, Crew::Member &me) {
       continue;
     }
     if (!others && worker.connections_.count_now() > 1)
-      worker.context_.watch.arm(LoopWatch::Look::soon);  // somebody has come meanwhile
+      worker.context_.watch.arm(LoopWatch::Look::soon);  // a client has come meanwhile
     const bool alive = serve_next(*job, &me);
     switch (crew.end(me, alive && session.learnt().failed, job->by_server)) {
       case Crew::Ended::has_loop: worker.take_thread_back(std::move(job), alive); continue;
@@ -72,7 +72,7 @@ void Worker::begin_loop() {
 /// nullptr: the loop is over.
 std::unique_ptr<SlowJob> Worker::run_until_statement() {
   while (executor_ != nullptr && !stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) {
-    // Statements that have been read are served one after the other, with a turn for the other clients now and then.
+    // Statements that were read are served one by one, with a turn for the other clients from time to time.
     if (statements_here_.empty() || clock_us() - clock_.began_us() > limits::statements_us_max) {
       if (!guard_.take_turn([this] { run_turn(); })) break_off();
     }
@@ -81,7 +81,7 @@ std::unique_ptr<SlowJob> Worker::run_until_statement() {
   return nullptr;
 }
 
-/// nullptr: there is none that this thread may serve.
+/// nullptr: this thread may serve none.
 std::unique_ptr<SlowJob> Worker::next_statement() {
   while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
     if (job->connection->is_dead()) take_job_back(std::move(job));
@@ -125,7 +125,7 @@ void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
   context_.statements.submit(std::move(job));
 }
 
-/// From here until take_thread_back() the thread is the session's.
+/// From here until take_thread_back() the thread belongs to the session.
 void Worker::lend_thread(const SlowJob &job) {
   const Prospect &prospect = job.prospect;
   if (prospect.wants_tables) tables_.give_up(*executor_);
@@ -136,7 +136,7 @@ void Worker::lend_thread(const SlowJob &job) {
   executor_->leave_thread();
 }
 
-/// The statement is served, and the loop is here.
+/// The statement was served, and this thread still has the loop.
 void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   executor_->enter_thread();
   const int64_t now_us = clock_us();
@@ -151,7 +151,7 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   take_job_back(std::move(job));
 }
 
-/// Its connection is one among the others again.
+/// Adds its connection to the worker's again.
 void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
   const bool all_done = job->all_done();
   finish_job(*job);
@@ -164,13 +164,12 @@ void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
 void Worker::take_loop_over() {
   executor_->enter_thread();
   statements_here_.end(clock_us());
-  // If the session has ended by now, its socket has left the poller. Another's, of the same number, is yet to come
-  // there.
+  // If the session has ended by now, its socket has left the poller. A new socket of the same number is not in it yet.
   poller_.remove(statements_here_.fd());
   if (tables_.look_ms() != 0) tables_.rest(*executor_, now_ms_);  // the statement may have waited for them
 }
 
-/// They end with their connections, and a thread of the pool ends the sessions.
+/// Closes their connections; threads of the pool end the sessions.
 void Worker::forget_statements() {
   while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
     job->work.reset();

@@ -1,5 +1,5 @@
-// write_runs.h: WriteRuns, how the runs of a worker's writes went, by which the worker decides where the next is made,
-// and whether it waits for more clients first.
+// write_runs.h: WriteRuns, which decides from a worker's past runs of writes where the next one is made, and whether
+// the worker waits for more clients first.
 //
 // A worker has one, and its thread alone touches it.
 #pragma once
@@ -21,15 +21,16 @@ class WriteRuns {
   /// Both outlive it. `lane`: nullptr if there is none.
   WriteRuns(const Engine &engine, WriteLane *lane) : engine_(engine), lane_(lane) {}
 
-  /// The answered clients of a run that only read: ops left for other threads wait for nobody here.
+  /// Notes the answered clients of a run that only read; ops left for other threads do not count.
   void note_readers(Turn &turn, std::span<const Turn::Slice> readers, int64_t now_ms);
-  /// Whether the lane is to do a turn's writes: readers would have to wait, or might for an unknown time. `readers`:
-  /// the slices of the turn before the writers'. `others_are_there`: earlier ones are, and order matters.
+  /// Whether the lane should do a turn's writes because readers would have to wait, or might wait without a bound.
+  /// `readers`: the number of slices before the writers'. `others_are_there`: earlier writes are in the lane, and order
+  /// matters.
   bool suit_lane(Turn &turn, size_t readers, bool others_are_there, int64_t now_ms) const;
-  /// Whether a commit may keep a worker's clients waiting for an unknown time.
+  /// Whether a commit may keep a worker's clients waiting without a bound.
   bool may_stall() const { return engine_.commits_may_wait(); }
 
-  /// Makes a run of the writers by `run()`, and notes how it went.
+  /// Calls `run()` for the writers, and notes its sleep.
   template <class Run>
   void make(std::span<Turn::Slice> writers, int64_t now_ms, Run run) {
     const bool shared = writers.size() > 1;
@@ -42,13 +43,13 @@ class WriteRuns {
     if (shared) note_shared(writers, off_processor_us() - began_us);
     else delay_.note_other_run();
   }
-  /// The writes of a turn are made elsewhere, or it has none.
+  /// The turn's writes are made elsewhere, or it has none.
   void note_other_run() { delay_.note_other_run(); }
 
-  /// How long the worker waits for the clients of the last run.
+  /// The wait for the clients of the last run.
   CommitDelay &delay() { return delay_; }
   bool others_read(int64_t now_ms) const { return recent_readers_.any_but(nullptr, now_ms); }
-  /// Whether the connection's writes were in the last run of several.
+  /// Whether the connection's writes were in the last shared run.
   bool was_in_last(const Connection &connection) const { return connection.last_run == shared_runs_; }
 
  private:
@@ -60,7 +61,7 @@ class WriteRuns {
   WriteLane *const lane_;
   RecentReaders recent_readers_;
   CommitDelay delay_;
-  uint32_t shared_runs_ = 0;  // of several clients
+  uint32_t shared_runs_ = 0;  // runs of several clients
   uint32_t not_looked_at_ = WriteLane::runs_per_look;
 };
 

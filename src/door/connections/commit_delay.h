@@ -1,10 +1,10 @@
-// commit_delay.h: how long a thread that commits for several clients waits for more of them before it runs what others
-// have asked.
+// commit_delay.h: CommitDelay, how long a thread that commits for several clients waits for more of them before it
+// begins a run.
 //
 // Several clients that write share one flush of the log, which takes much longer than their requests do. Clients that
-// have just been answered together are about to ask again, while others have come meanwhile: run at once, the two
-// halves would wait for each other's flushes for ever. So the next run waits until all of them are back, if they come
-// soon. Where that was in vain, because they have something else to do, the next wait is shorter.
+// were answered together will soon ask again, while others have asked meanwhile: without a wait the two halves would
+// wait for each other's flushes for ever. So the next run waits until all of them are back, if they come soon. After a
+// wait in vain, because they had something else to do, the next one is shorter.
 //
 // One thread has it.
 //
@@ -30,16 +30,16 @@ namespace postern::door {
 
 class CommitDelay {
  public:
-  /// The longest wait for clients, in microseconds, where no reader waits.
+  /// The longest wait for clients, in microseconds, while no reader waits.
   static constexpr int64_t patient_us_max = 10'000;
-  /// The part of that time that each client may take to come, there.
+  /// Each client may take this fraction of that time to come.
   static constexpr int64_t patient_gaps = 4;
 
   /// Whether the last run leaves a reason to wait.
   bool may_wait() const { return slept_us_ != 0; }
-  /// Whether there is still a wait; it begins then. It is never longer than that run slept: a client that waits for the
-  /// disk waits at most twice as long. `back`: the number of answered clients that are there again. `others_read`: nor
-  /// is it longer than readers may have to wait.
+  /// Begins a wait and returns true, if there is a reason to. The wait is never longer than the last run slept, so a
+  /// client waits for the disk at most twice as long. `back`: the number of answered clients that have asked again.
+  /// `others_read`: readers bound the wait, too.
   bool begin(size_t back, bool others_read) {
     if (!may_wait() || back >= writers_) return false;
     back_ = back;
@@ -49,22 +49,22 @@ class CommitDelay {
     if (!others_read) gap_us_ = std::max(gap_us_, most_us / patient_gaps);
     return true;
   }
-  /// How many events have come; none if no client comes soon, or it has taken long enough.
+  /// Returns the number of events; 0 if no client comes soon, or the wait is over.
   size_t wait(net::Poller &poller, std::span<epoll_event> events) const {
     const int64_t left_us = until_us_ - clock_us();
     return left_us <= 0 ? 0 : poller.wait_briefly(events, std::min(left_us, gap_us_));
   }
-  /// It is over: so many have come. If they are less than half of the others it was in vain.
+  /// Ends the wait, with so many clients back. It was in vain if fewer than half of the missing ones came.
   void end(size_t back) { vain_ = 2 * (back - back_) >= writers_ - back_ ? 0 : std::min(vain_ + 1, vain_max); }
 
-  /// How many clients the last run has answered: those to be waited for.
+  /// The number of clients that the last run answered, which are worth waiting for.
   size_t writers() const { return writers_; }
-  /// A run of so many clients' writes slept so long, for the disk. Where nothing is flushed nobody is waited for.
+  /// Notes a run of so many clients' writes that slept so long, for the disk. Without a flush there is no wait.
   void note_run(size_t writers, int64_t slept_us) {
     writers_ = writers;
     slept_us_ = std::max<int64_t>(slept_us, 0);
   }
-  /// A run that nobody shares.
+  /// Notes a run for a single client.
   void note_other_run() { slept_us_ = 0; }
 
  private:
@@ -75,7 +75,7 @@ class CommitDelay {
   int64_t slept_us_ = 0;  // 0: no wait
   int64_t until_us_ = 0;  // this wait's
   int64_t gap_us_ = 0;
-  int vain_ = 0;  // the last waits, in vain
+  int vain_ = 0;  // consecutive waits in vain
 };
 
 }  // namespace postern::door

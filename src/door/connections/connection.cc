@@ -9,7 +9,7 @@
 namespace postern::door {
 namespace {
 
-/// A client that fills its room may send as much again; one that needs little of it gets less.
+/// A client that fills its room gets more the next time; one that needs little gets less.
 uint16_t next_room(uint32_t room, const net::Transfer &got) {
   constexpr size_t room_max = limits::block_bytes_recycled_max - Input::head_bytes;
   static_assert(room_max <= UINT16_MAX);
@@ -63,10 +63,10 @@ void Connection::begin() {
   ServerSession *const server = hosted();
   if (server == nullptr) return;
   unparsed_ = !is_greeted(*server);
-  unread_ = false;  // the poller, which does not know it yet, tells of what has come
+  unread_ = false;  // the poller, once it watches the socket, reports bytes that have come
 }
 
-/// By the server, which has the socket then, or has closed it.
+/// Lets the server greet the client; the server then owns the socket, or has closed it.
 bool Connection::is_greeted(ServerSession &server) {
   const int fd = channel.fd();
   auto lent = std::make_unique<net::LentChannel>(fd, nullptr);

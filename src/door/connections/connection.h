@@ -60,7 +60,7 @@ enum class Phase : uint8_t {
   sniffing,       ///< no byte has come; the first one will show whether the client speaks TLS
   handshaking,    ///< TLS is being negotiated
   open,           ///< requests are received, parsed and answered
-  asleep,         ///< its session waits for what others do
+  asleep,         ///< its session waits for other clients
   queued,         ///< it begins TLS when others have finished their handshakes
   leaving_clear,  ///< it asked for TLS: answers in the clear are sent first
   ended,          ///< the peer sends no more; earlier requests are still parsed and answered
@@ -86,28 +86,28 @@ constexpr bool may_become(Phase from, Phase to) {
 
 /// The lists of a worker that time its connections out.
 enum class TimeoutList : uint8_t {
-  idle,   ///< by when it last finished a request or took bytes of a reply
+  idle,   ///< by when it last finished a request or its client read bytes of a reply
   begun,  ///< in the middle of a request or a handshake, by when that began
-  never,  ///< asleep, or listening, with nothing to take
+  never,  ///< asleep, or listening, with nothing to send
 };
 
-/// Owned by its worker, or by the slow lane while a long request of it runs there; touched by the owner's thread
-/// only. A door has tens of thousands of these, so it holds no buffer while nothing is under way.
+/// Owned by its worker, or by the slow lane while one of its requests runs there; touched by the owner's thread only. A
+/// door has tens of thousands of these, so it holds no buffer while nothing is under way.
 ///
-/// The functions that change its phase are in connection.cc, but for die().
+/// Except die(), the functions that change its phase are in connection.cc.
 class Connection final : public Peer {
  public:
-  /// What its door knows of TLS.
+  /// The door's rules for TLS.
   struct Tls {
     bool offered = false;   ///< there is a certificate
-    bool required = false;  ///< but not through a unix socket
+    bool required = false;  ///< except on unix sockets
   };
   Connection(net::AnyChannel its_channel, descriptors::Held its_descriptor, Protocol &protocol, bool is_local, Tls tls,
              Sleepers &sleepers, Roster &roster);
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
 
-  // What its session may ask.
+  // For its session: Peer.
   bool local() const override { return local_; }
   int fd() const override { return channel.fd(); }
   void *tls() const override { return channel.tls(); }
@@ -123,24 +123,24 @@ class Connection final : public Peer {
   /// Its client speaks TLS, and understands nothing else before the handshake is done.
   bool begins_tls() const { return phase_ == Phase::handshaking || phase_ == Phase::queued; }
   bool is_asleep() const { return phase_ == Phase::asleep; }
-  /// Whether its client is gone if it ends its sending now.
+  /// Whether a client that ends its sending now counts as gone.
   bool lives_by_sending() const { return is_asleep() && !pauses_; }
-  /// Whether others have something for its client.
+  /// Whether messages wait for its client.
   bool is_called() const { return sleeper() != nullptr && sleeper()->is_called(); }
-  /// Whether its client waits for what others have for it.
+  /// Whether its client waits for messages.
   bool listens() const { return sleeper() != nullptr && session->listens(); }
-  /// Whether more bytes are wanted of its client.
+  /// Whether it receives more bytes from its client.
   bool receives() const { return phase_ <= Phase::open; }
   /// Whether the channel is a TlsChannel.
   bool has_tls() const { return has_tls_; }
-  /// Whether it has to begin TLS before anything is done for it.
+  /// Whether it has to begin TLS before it is served.
   bool lacks_tls() const { return tls_required_ && !has_tls_ && !local_; }
   /// Whether nothing is left to be sent in the clear.
   bool has_left_clear() const { return phase_ == Phase::leaving_clear && !has_work() && output.pending_bytes() == 0; }
 
   /// Whether there may be something to do without receiving.
   bool has_work() const { return unparsed_ || aside_.has_put_off(); }
-  /// Requests that it has put off come before anything else is parsed or received.
+  /// Requests that were put off are served before anything else is parsed or received.
   bool has_put_off() const { return aside_.has_put_off(); }
   PutOff &put_off() { return aside_.put_off(); }
   void put_off(std::unique_ptr<PutOff> requests) { aside_.put(std::move(requests)); }
@@ -148,7 +148,7 @@ class Connection final : public Peer {
     if (has_put_off()) aside_.take().reset();
   }
   std::unique_ptr<PutOff> take_put_off() { return aside_.take(); }
-  /// nullptr: its session never sleeps.
+  /// nullptr if its session never sleeps.
   Sleeper *sleeper() const { return aside_.sleeper(); }
   /// The kernel may hold bytes that the poller will not report again.
   bool unread() const { return unread_; }
@@ -159,42 +159,42 @@ class Connection final : public Peer {
   /// Room for the next receive: grows while the client fills it.
   uint32_t receive_bytes() const { return std::max<uint32_t>(receive_bytes_, limits::block_bytes_min / 4); }
 
-  /// The poller reports bytes, and their end, once when they come, and not again in each turn until they are received.
+  /// Events that the poller reports once when bytes or their end come, and not again in each turn until they are
+  /// received.
   static constexpr uint32_t told_once = net::Poller::readable | net::Poller::ended | net::Poller::once_each;
-  /// The events to watch for where bytes are wanted and none are left to send.
+  /// The events to watch for while the connection receives and has nothing to send.
   uint32_t events_to_receive() const { return has_tls_ ? uint32_t{net::Poller::readable} : told_once; }
   /// The events to watch for now.
   uint32_t events_wanted() const;
 
-  /// Notes its work for people, when its turn ends.
+  /// Updates its row in the roster, at the end of its turn.
   void note_doing() const;
 
   // Transitions.
 
-  /// Its worker has it, for the first time.
+  /// Called when its worker gets it for the first time.
   void begin();
-  /// The session of the server that the connection owns, or nullptr.
+  /// The server session that the connection owns, or nullptr.
   ServerSession *hosted() const { return session->server_session(); }
-  /// The socket is the server's from now on, and lent to `lent`; or it is the same one, with TLS by now.
+  /// The server owns the socket from now on and lends it to `lent`; or TLS has begun on the lent socket.
   void borrow(std::unique_ptr<net::Channel> lent);
-  /// All that was collected of a session of the server is answered: whether anything is left to do is known without
-  /// asking it again.
+  /// All requests of a server session are answered: whether work is left is known without asking the session again.
   void note_served();
-  /// Whether its client has left, or sends no more.
+  /// Whether its client has left or sends no more.
   bool peer_has_ended() const;
-  /// Whether bytes may be waiting where no poller sees them: in a TLS session that the server reads from, too.
+  /// Whether bytes may wait where no poller sees them: in a TLS session that the server reads from, too.
   bool may_hide_bytes() const { return unread_ && has_tls_ && hosted() != nullptr && !has_work(); }
   /// The result of a receive, other than no_memory.
   void note_received(const net::Transfer &got);
   void first_byte_is_plain() { become_open(); }
-  /// It has to wait for others. The bytes that came stay unparsed.
+  /// It has to wait for other handshakes. Received bytes stay unparsed.
   void queue_for_handshake();
-  /// The channel gives way to one that speaks TLS, which takes the received bytes.
+  /// Replaces the channel by one that speaks TLS, which takes the received bytes.
   void begin_handshake(net::AnyChannel tls);
   void finish_handshake() { become_open(); }
-  /// What its session said.
+  /// Applies the result of Session::collect().
   void note_collected(Collected collected);
-  /// Its session goes on, whether or not anything has come.
+  /// Its session continues, whether or not anything has come.
   void wake_up() {
     become(Phase::open);
     unparsed_ = true;
@@ -202,11 +202,11 @@ class Connection final : public Peer {
   /// Nothing more is parsed or received; received bytes are forgotten, and deferred requests are still answered.
   void forget_unparsed();
   void close_when_sent();
-  /// It is the worker's again, after the slow lane or an inbox. All done: nothing parsed is kept.
+  /// The worker has it again, from the slow lane or an inbox. `all_done`: no parsed request is left.
   void come_home(bool all_done);
   /// Whether its session has been opened; if not, it is new.
   bool session_is_open() const { return session_is_open_; }
-  /// What follows when everything that could be sent is: the last phases go by themselves.
+  /// Called when everything that could be sent is sent: the last phases end by themselves.
   void settle_phase() {
     if (phase_ != Phase::open || output.broken()) settle_last_phases();
   }
@@ -221,33 +221,33 @@ class Connection final : public Peer {
   static void operator delete(void *connection, size_t bytes) noexcept;
 
   // In an order that leaves no gaps: members without addresses of their own end in bytes that the next ones use.
-  descriptors::Held descriptor;  ///< the channel's, returned after it, or left to the server
-  uint32_t clock_place = 0;      ///< in a SilenceClock of the worker's Timeouts, from 1; 0: it is not in it
+  descriptors::Held descriptor;  ///< counts the channel's descriptor; returned after it, or left to the server
+  uint32_t clock_place = 0;      ///< its place in a SilenceClock, from 1; 0: none
   [[no_unique_address]] net::AnyChannel channel;
   uint32_t armed = 0;  ///< the poller's current events
   Input input;
   [[no_unique_address]] Output output;
-  // The lists of its worker that it is in.
+  // The lists of its worker that contain it.
   TimeoutList timeout_list : 6 = TimeoutList::idle;
   bool in_this_turn : 1 = false;  ///< it may be in both
   bool in_next_turn : 1 = false;
-  /// Its ops and its output are the write lane's, or a job's that is to be served on the worker's thread, and the
-  /// worker watches its socket.
+  /// The write lane has its ops and its output, or a job that is served on the worker's thread has them; the worker
+  /// still watches its socket.
   bool ops_are_lent : 1 = false;
-  /// The same, and it is with the statement pool: it comes back by the inbox.
+  /// The same, but the statement pool has it: it comes back through the inbox.
   bool is_served_away : 1 = false;
 
  private:
   [[no_unique_address]] Aside aside_;  // outlives the session
-  bool unparsed_ = false;              // the input may hold another complete request
+  bool unparsed_ = false;              // the input may contain another complete request
   Phase phase_;
   Phase died_in_ = Phase::dead;
   // Each has a byte of its own: the worker notes the first two, and another thread the third, at the same time.
   bool unread_ = false;
   bool end_told_ = false;
   bool has_tls_ = false;
-  bool waits_ = false;       // its session goes on by itself when its collected ops are settled
-  bool pauses_ : 1 = false;  // asleep, it owes its client an answer
+  bool waits_ = false;       // its session continues when its collected ops are settled
+  bool pauses_ : 1 = false;  // it sleeps and owes its client an answer
   bool session_is_open_ : 1 = false;
   const bool local_ : 1;
   const bool tls_offered_ : 1;
@@ -255,14 +255,14 @@ class Connection final : public Peer {
   uint16_t receive_bytes_ = 0;
 
  public:
-  uint32_t last_run = 0;  ///< with others, of its writes, by its worker's count
+  uint32_t last_run = 0;  ///< the worker's number of the last shared run of its writes
   std::unique_ptr<Session> session;
 
   // Neighbours in the worker's Timeouts, which are ordered by when they were active, or in Arrivals.
   Connection *older = nullptr;
   Connection *newer = nullptr;
 
-  /// Its row for people; after the channel, whose socket it may end.
+  /// Its row in the roster; after the channel, because it may shut down its socket.
   mutable Listed listed;
 
  private:

@@ -25,17 +25,17 @@ struct Options {
   }
 
   std::string name;               ///< for threads, the process list and the log, e.g. "ping"
-  std::string lets_in;            ///< everybody, secret or accounts; for people
+  std::string lets_in;            ///< everybody, secret or accounts; for INFORMATION_SCHEMA
   std::string host;               ///< numeric address
   uint16_t port = 0;              ///< 0: no TCP, unless any_port
-  bool takes_others = false;      ///< it is worth having where it listens nowhere, too: Door::take()
-  bool statements_write = false;  ///< what sessions of the server ask of a worker may write, whatever the door's access
+  bool takes_others = false;      ///< it takes connections by Door::take(), even if it listens nowhere
+  bool statements_write = false;  ///< statements of server sessions may write, whatever the door's access
   bool any_port = false;          ///< TCP on any free port, which Door::port() returns; for tests
   std::string unix_path;          ///< empty: no unix socket
   mode_t unix_mode = 0660;
   std::string unix_owner;          ///< user, user:group or :group; empty: the process's user
   net::TlsContext *tls = nullptr;  ///< outlives the door; nullptr: no TLS
-  /// Of new connections, except on unix sockets.
+  /// For new connections, except on unix sockets.
   Changing<bool> require_tls = false;
   int backlog = 1024;
   int send_buffer = 0;  ///< bytes; 0 leaves it to the kernel
@@ -45,13 +45,13 @@ struct Options {
   uint32_t scan_threads = 1;
   uint32_t committers = 2;      ///< threads of the write lane of a door that writes; at least 1
   uint32_t login_threads = 0;   ///< 0: the protocol has no logins
-  uint32_t script_threads = 0;  ///< at most; 0: the protocol has no scripts that may last
+  uint32_t script_threads = 0;  ///< at most; 0: the protocol has no long scripts
   Changing<uint32_t> connections_max = limits::connections_max;
   Changing<int64_t> idle_timeout_ms = 300'000;  ///< 0: never
   Changing<int64_t> request_timeout_ms =
       60'000;                                ///< from a request's first byte to its last, or a handshake's; 0: never
   Changing<int64_t> table_wait_ms = 50'000;  ///< how long a request waits for a table that DDL holds
-  Changing<int64_t> slow_request_us = 0;     ///< requests that take as long are logged; 0: none
+  Changing<int64_t> slow_request_us = 0;     ///< logs requests that take so long; 0: none
   TellSlow tell_slow = nullptr;
 };
 

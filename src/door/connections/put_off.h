@@ -1,4 +1,4 @@
-// put_off.h: PutOff, requests of a connection that were read and not answered.
+// put_off.h: PutOff, requests of a connection that were parsed and not answered.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace postern::door {
 
-/// The output was above high water, or the batch had had enough large rows, or they were in the slow lane after one
-/// that was held up, and have come back. Owned by their connection, or by its job.
+/// They are left because the output was above high water, because the batch had enough large rows, or because they came
+/// back from the slow lane after one that was held up. Owned by their connection, or by its job.
 struct PutOff {
   Arena::Kept arena;  ///< holds the ops
   std::vector<Op> ops;
   std::vector<Unit> units;     ///< among these ops
-  int64_t busy_since_ms = -1;  ///< since when the first one finds its table held, or its row locked
+  int64_t busy_since_ms = -1;  ///< since when the first one's table is held, or its row locked
 };
 
 }  // namespace postern::door

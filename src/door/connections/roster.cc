@@ -18,7 +18,7 @@ PeerAddress PeerAddress::of(int socket, bool local) {
   if (getpeername(socket, reinterpret_cast<sockaddr *>(&address), &size) != 0) return {};
   const auto &v6 = reinterpret_cast<const sockaddr_in6 &>(address);
   const auto &v4 = reinterpret_cast<const sockaddr_in &>(address);
-  PeerAddress asked{.port = ntohs(v4.sin_port)};  // where an IPv6 address has it, too
+  PeerAddress asked{.port = ntohs(v4.sin_port)};  // at the same offset as in an IPv6 address
   switch (address.ss_family) {
     case AF_INET:
       asked.family = Family::v4;
@@ -227,7 +227,7 @@ Ended Roster::would_end(uint64_t id) const {
   return one->hosted ? Ended::session : Ended::ended;
 }
 
-/// Its owner sees that the socket has ended, wherever the connection is, as if the client had gone.
+/// Wherever the connection is, its owner sees the end of the socket, as if the client had gone.
 Ended Roster::end(uint64_t id) {
   const std::lock_guard guard(mutex_);
   RosterRow *const one = find(id);

@@ -1,11 +1,10 @@
-// roster.h: Roster, all connections of a door, for people; and Listed, the row of one of them.
+// roster.h: Roster, all connections of a door as INFORMATION_SCHEMA shows them; and Listed, the row of one of them.
 //
-// A connection's owner notes; any thread reads, and ends it. Notes are atomics with one writer (relaxed: each is true
-// by itself). The roster's mutex is a leaf. It is taken when a connection comes and goes, when it learns its account,
-// and by readers, never for a request.
+// A connection's owner writes its row; any thread may read it, and end the connection. The notes are atomics with one
+// writer (relaxed: each is correct by itself). The roster's mutex is a leaf. It is taken when a connection comes and
+// goes, when it learns its account, and by readers, never for a request.
 //
-// There are tens of thousands of rows, so they lie in blocks of the roster and need no links: readers look at all of
-// them.
+// There are tens of thousands of rows, so they lie in blocks of the roster without links: readers visit all blocks.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@
 
 namespace postern::door {
 
-/// The work or wait of a connection.
+/// The current work or wait of a connection.
 enum class Doing : uint8_t {
 #define DOING(name, words) name,
 #include "door/connections/doing.def"
@@ -34,13 +33,13 @@ const char *words_of(Doing doing);
 /// The kind of its last request; empty before the first one.
 const char *words_of(Verb verb);
 
-/// A connection as it was at some time.
+/// A copy of a connection's notes.
 struct ConnectionNotes {
   uint64_t id = 0;
   std::string peer;     ///< its address and port, or "localhost" through a unix socket
   std::string account;  ///< user@host; empty: none
   int64_t begun_ms = 0;
-  int64_t active_ms = 0;  ///< when it last finished a request, or took bytes of a reply
+  int64_t active_ms = 0;  ///< when it last finished a request, or read bytes of a reply
   Doing doing = Doing::idle;
   bool asked = false;        ///< it has made a request
   Verb verb = Verb::answer;  ///< the last one's
@@ -54,24 +53,24 @@ struct ConnectionNotes {
 
 class Roster;
 
-/// The other end of a socket, as the kernel has it: a text would take twice the room.
+/// The peer address of a socket in binary form: a text would take twice the space.
 struct PeerAddress {
   enum class Family : uint8_t { unknown, unix_socket, v4, v6 };
   using Bytes4 = std::array<uint8_t, 4>;
   using Bytes16 = std::array<uint8_t, 16>;
 
-  /// That of a connected socket; `local`: a unix one.
+  /// The peer of a connected socket; `local`: a unix one.
   static PeerAddress of(int socket, bool local);
   PeerKind kind() const;
-  /// As the server writes those of its clients. Throws std::bad_alloc.
+  /// The text that the server would show. Throws std::bad_alloc.
   std::string text() const;
 
   Family family = Family::unknown;
   uint16_t port = 0;
-  Bytes16 bytes{};  ///< an address of IPv4 has the first four
+  Bytes16 bytes{};  ///< an IPv4 address uses the first four
 };
 
-/// The notes on one connection. Written by its owner; members that are no atomics, under the roster's mutex.
+/// The notes on one connection. Written by its owner; members that are not atomic, under the roster's mutex.
 struct RosterRow {
   RosterRow() = default;
   RosterRow(const RosterRow &) = delete;
@@ -80,7 +79,7 @@ struct RosterRow {
     if (has_more) delete more;
   }
 
-  /// Only some have it.
+  /// Members that only some rows need.
   struct More {
     PeerAddress::Bytes16 address;
     std::string account;
@@ -88,7 +87,7 @@ struct RosterRow {
   PeerAddress peer() const;
   Bytes account() const { return has_more ? Bytes(more->account) : Bytes(); }
 
-  uint64_t id = 0;  ///< 0: nobody sees it
+  uint64_t id = 0;  ///< 0: not visible
   std::atomic<int64_t> active_ms{0};
   std::atomic<uint64_t> requests{0};
   std::atomic<uint64_t> received{0};
@@ -96,7 +95,7 @@ struct RosterRow {
   union {
     More *more;                   ///< if has_more
     PeerAddress::Bytes4 address;  ///< else
-    RosterRow *next = nullptr;    ///< while it is nobody's
+    RosterRow *next = nullptr;    ///< while it is free
   };
   std::atomic<uint32_t> buffered{0};
   std::atomic<uint32_t> open_indexes{0};
@@ -117,13 +116,13 @@ static_assert(sizeof(RosterRow) == 72);
 /// Owned by its connection, and small: there are tens of thousands.
 class Listed {
  public:
-  /// Nobody sees it as yet. Throws std::bad_alloc.
+  /// Makes a row that is not visible yet. Throws std::bad_alloc.
   explicit Listed(Roster &roster);
   ~Listed();
   Listed(const Listed &) = delete;
   Listed &operator=(const Listed &) = delete;
 
-  /// Others see it from here on. `socket` outlives this, unless it is the server's (`hosted`). Throws std::bad_alloc.
+  /// Makes the row visible. `socket` outlives this, unless the server owns it (`hosted`). Throws std::bad_alloc.
   void enter(uint64_t id, int socket, bool local, bool hosted, int64_t now_ms);
 
   // Its owner's notes.
@@ -140,7 +139,7 @@ class Listed {
     put(row_.verb, last);
   }
   void note_open_indexes(uint32_t count) { put(row_.open_indexes, count); }
-  /// `id`: of its session of the server; 0: it stays. Throws std::bad_alloc.
+  /// `id`: that of its server session; 0: unchanged. Throws std::bad_alloc.
   void note_account(std::string account, uint64_t id = 0);
   // For its owner.
   uint64_t id() const { return row_.id; }
@@ -148,7 +147,7 @@ class Listed {
   PeerKind peer_kind() const { return row_.peer().kind(); }
   Bytes account() const { return row_.account(); }
   int64_t active_ms() const { return row_.active_ms.load(std::memory_order_relaxed); }
-  /// Whether somebody has ended it.
+  /// Whether Roster::end() was called for it.
   bool is_ended() const { return row_.ended.load(std::memory_order_relaxed); }
 
  private:
@@ -160,14 +159,14 @@ class Listed {
   RosterRow &row_;
 };
 
-/// What became of a wish to end a connection.
+/// The result of Roster::end().
 enum class Ended : uint8_t {
-  unknown,  ///< there is none of this number
+  unknown,  ///< no connection has this number
   ended,    ///< its client sees the end of the connection; earlier requests may still be carried out
-  session,  ///< it is a session of the server: KILL ends it
+  session,  ///< it has a server session: KILL ends it
 };
 
-/// Shared by a door and its connections, some of which may outlive it: it goes with the last of them.
+/// Shared by a door and its connections, some of which may outlive the door: deleted with the last of them.
 class Roster {
  public:
   struct Abandon {
@@ -177,10 +176,10 @@ class Roster {
   using Owner = std::unique_ptr<Roster, Abandon>;
   static Owner make() { return Owner(new Roster()); }
 
-  /// By their numbers, which is the order in which they came. Throws std::bad_alloc.
+  /// By number, which is the order of their arrival. Throws std::bad_alloc.
   std::vector<ConnectionNotes> all() const;
   Ended end(uint64_t id);
-  /// What end() would say. Ends nothing.
+  /// The result that end() would have. Ends nothing.
   Ended would_end(uint64_t id) const;
 
  private:
@@ -195,17 +194,17 @@ class Roster {
   ~Roster() = default;
   void abandon();
   RosterRow &take_row();
-  /// The roster goes with the last row, if the door is gone.
+  /// Deletes the roster with its last row, if the door is gone.
   static void give_back(RosterRow &row);
   static Roster &of(RosterRow &row);
   void add_block();
-  /// Visits the rows that people see, with the mutex held, until `visit` returns true.
+  /// Visits the visible rows, with the mutex held, until `visit` returns true.
   template <class Visit>
   void visit(Visit visit) const;
   RosterRow *find(uint64_t id) const;
 
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Block>> blocks_;  // go with the last connection, if there are many
+  std::vector<std::unique_ptr<Block>> blocks_;  // freed with the last connection, if there are many
   RosterRow *free_ = nullptr;
   size_t count_ = 0;
   bool abandoned_ = false;  // the door is gone

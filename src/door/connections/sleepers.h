@@ -2,8 +2,8 @@
 // or called.
 //
 // A worker has one Sleepers. Its thread lays sleepers down and takes them out; any thread wakes and calls them. A wake
-// that comes while the session is at work is kept until it lies down, a call until its requests are answered. This
-// needs no memory.
+// that comes while the session works is kept until it sleeps, a call until its requests are answered. Allocates
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace postern::door {
 class Connection;
 class Sleepers;
 
-/// Owned by its connection, whose session may sleep.
+/// Owned by a connection with a session that may sleep.
 class Sleeper final : public Waker {
  public:
   Sleeper(Sleepers &home, Connection &its_connection) : connection(its_connection), home_(home) {}
@@ -34,16 +34,16 @@ class Sleeper final : public Waker {
 
   /// Whether its session has something to deliver.
   bool is_called() const { return more_ || called_.load(std::memory_order_relaxed); }
-  /// The session is about to deliver: a later call is a new one.
+  /// Called before the session delivers: later calls count as new.
   void take_call() {
     called_.exchange(false);
     more_ = false;
   }
-  /// There is more to deliver, and the connection has a turn for it without anybody calling.
+  /// Notes that more is to be delivered: the connection gets a turn for it without another call.
   void keep_call() { more_ = true; }
 
   Connection &connection;
-  std::unique_ptr<PutOff> put_off;  ///< its connection's: see Aside
+  std::unique_ptr<PutOff> put_off;  ///< the connection's requests: see Aside
 
  private:
   friend Sleepers;
@@ -59,7 +59,8 @@ class Sleeper final : public Waker {
   bool woken_ = false;
 };
 
-/// The sleeper of a connection with a session that may sleep, and its requests that were put off. Most have neither.
+/// The sleeper of a connection, if its session may sleep, and its requests that were put off. Most connections have
+/// neither.
 class Aside {
  public:
   Aside() : put_off_(nullptr) {}
@@ -70,7 +71,7 @@ class Aside {
     else std::destroy_at(&put_off_);
   }
 
-  /// Once, with nothing put off.
+  /// Called once, with nothing put off.
   void become(std::unique_ptr<Sleeper> sleeper) {
     sleeper_ = sleeper.release();
     has_sleeper_ = true;
@@ -78,13 +79,13 @@ class Aside {
   Sleeper *sleeper() const { return has_sleeper_ ? sleeper_ : nullptr; }
 
   bool has_put_off() const { return has_put_off_; }
-  /// If there is something.
+  /// Requires has_put_off().
   PutOff &put_off() { return *place(); }
   void put(std::unique_ptr<PutOff> put_off) {
     place() = std::move(put_off);
     has_put_off_ = place() != nullptr;
   }
-  /// nullptr: there is nothing.
+  /// nullptr: nothing was put off.
   std::unique_ptr<PutOff> take() {
     has_put_off_ = false;
     return std::move(place());
@@ -97,29 +98,29 @@ class Aside {
     std::unique_ptr<PutOff> put_off_;
     Sleeper *sleeper_;
   };
-  // Each has a byte of its own: a worker may ask for the sleeper of a connection that is another thread's.
+  // Each has a byte of its own: a worker may ask for the sleeper of a connection that another thread has.
   bool has_sleeper_ = false;
   bool has_put_off_ = false;
 };
 
 class Sleepers {
  public:
-  /// `doorbell` outlives it: it wakes the worker.
+  /// `doorbell` wakes the worker, and outlives this.
   explicit Sleepers(const net::WakeFd &doorbell) : doorbell_(doorbell) {}
 
-  /// Its connection is the worker's. Calls from before that are to be looked for.
+  /// Its connection belongs to the worker again. Earlier calls come up now.
   void bring_home(Sleeper &sleeper) {
     const std::lock_guard guard(mutex_);
     sleeper.at_home_ = true;
   }
-  /// Its connection is about to be another thread's, or to be closed: it does not come up here any more.
+  /// Its connection is about to move to another thread, or to be closed: it does not come up here any more.
   void send_away(Sleeper &sleeper) {
     const std::lock_guard guard(mutex_);
     remove(sleeper);
     sleeper.at_home_ = sleeper.lies_ = false;
   }
 
-  /// False: it has been woken meanwhile, and does not sleep.
+  /// False: it was woken meanwhile, and does not sleep.
   [[nodiscard]] bool lay_down(Sleeper &sleeper) {
     const std::lock_guard guard(mutex_);
     if (std::exchange(sleeper.woken_, false)) return false;
@@ -131,7 +132,7 @@ class Sleepers {
     const std::lock_guard guard(mutex_);
     sleeper.lies_ = sleeper.woken_ = false;
   }
-  /// Takes the one that was woken or called first; nullptr: there is none. `woken`: it sleeps no more.
+  /// Takes the sleeper that was woken or called first; nullptr: none. `woken`: it sleeps no more.
   Sleeper *next(bool &woken) {
     const std::lock_guard guard(mutex_);
     Sleeper *const next = first_;
@@ -153,7 +154,7 @@ class Sleepers {
     const std::lock_guard guard(mutex_);
     if (sleeper.at_home_) add(sleeper);
   }
-  /// The worker takes all, so that it is rung for once.
+  /// The worker takes all of them, so one ring is enough.
   void add(Sleeper &sleeper) noexcept {
     if (std::exchange(sleeper.listed_, true)) return;
     const bool rings = first_ == nullptr;

@@ -8,7 +8,7 @@
 namespace postern::door {
 namespace {
 
-/// By one thread.
+/// Lines in a second by one thread.
 constexpr uint32_t told_per_second_max = 5;
 
 void add_names(std::string &text, const char *what, std::span<const Bytes> names) {

@@ -1,4 +1,4 @@
-// slow_log.h: SlowLog: logs the requests of one thread that took longer than the setting.
+// slow_log.h: SlowLog, which logs requests of one thread that took longer than the setting.
 //
 // A worker and a lane thread have one each, and that thread alone calls it.
 #pragma once
@@ -19,8 +19,8 @@ class SlowLog {
   SlowLog(const Options &options, Counters &counters) : options_(options), counters_(counters) {}
 
   bool on() const { return options_.slow_request_us != 0; }
-  /// `ops` of the connection, neighbours, have been answered together; the first byte of them came at `began_us`. They
-  /// are counted if that is too long ago, and logged unless many others were in this second.
+  /// `ops`, neighbouring ops of the connection, were answered together; their first byte came at `began_us`. Counts
+  /// them if that is too long ago, and logs them unless many others were logged in this second.
   void note(const Connection &connection, std::span<const Op> ops, int64_t began_us) noexcept;
 
  private:

@@ -1,7 +1,7 @@
-// thread.h: a thread with a stack large enough for a database server's code, and a name.
+// thread.h: Thread, a named thread with a stack large enough for a database server's code.
 //
-// The server stops recursions, as of a deeply nested expression, where its own threads' stack ends (thread_stack),
-// whichever thread they are on: each of ours has as much, at least.
+// The server stops recursions, as of a deeply nested expression, where its own threads' stack ends (thread_stack), on
+// any thread: each of ours has at least as much.
 #pragma once
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ class Thread {
  public:
   using Body = void (*)(void *);
 
-  /// False, errno set, if the system has no thread to give. `name` is cut to the kernel's 15 bytes.
+  /// False, errno set, if no thread can be started. `name` is cut to the kernel's 15 bytes.
   bool start(Body body, void *argument, const std::string &name) {
     body_ = body;
     argument_ = argument;
@@ -31,8 +31,8 @@ class Thread {
     if (running_) pthread_setname_np(thread_, name.substr(0, 15).c_str());
     return running_;
   }
-  /// A thread that names itself, and ensures in its body that some thread joins it, by its pthread_self(), or that it
-  /// is detached. False, errno set, if none can be started. Does not throw.
+  /// Starts a thread that names itself; its body ensures that it is joined, by its pthread_self(), or detached. False,
+  /// errno set, if none can be started. Does not throw.
   static bool start_loose(Body body, void *argument) {
     auto *const started = new (std::nothrow) Thread();
     if (started == nullptr) return false;
@@ -51,11 +51,11 @@ class Thread {
     running_ = false;
   }
   bool running() const { return running_; }
-  /// Threads that are started from now on have that much of a stack, at least. Any thread.
+  /// Threads started from now on have at least that much stack. Any thread.
   static void want_stack(size_t bytes) {
     for (size_t now = stack_bytes_; now < bytes && !stack_bytes_.compare_exchange_weak(now, bytes);) continue;
   }
-  /// Whether the calling thread is one of these, and so has to return through this code.
+  /// Whether the calling thread was started here, and so has to return through this code.
   static bool is_caller() { return is_one_; }
 
  private:

@@ -7,13 +7,13 @@
 namespace postern::door {
 namespace {
 
-/// Apart from its caller, which looks at every op of a turn.
+/// Not inlined, because its caller visits every op of a turn.
 [[gnu::noinline]] bool statement_awaits_commit(const Statement &statement) {
   return statement.plan != nullptr && statement.plan->writes() && statement.values.size() == statement.plan->values() &&
          !statement.session->in_transaction();
 }
 
-/// Whether the op is answered only when it is committed, which may have to wait for the disk.
+/// Whether the op is answered only after its commit, which may have to wait for the disk.
 inline bool awaits_commit(const Op &op) {
   return op.verb == Verb::statement ? statement_awaits_commit(*op.statement) : writes(op.verb);
 }
@@ -35,7 +35,7 @@ void Turn::put_off(const Slice &slice, std::span<const Op> left) {
     slice.connection->put_off(std::move(fresh));
   }
   PutOff &kept = slice.connection->put_off();
-  // An op that has to run alone was not let in, either: it has waited since the first time.
+  // An op that has to run alone counts as waiting since the first time, too.
   const Progress progress = left.front().progress;
   const bool waits_on =
       left.size() == slice.count && (progress == Progress::busy || progress == Progress::needs_own_run);
@@ -70,7 +70,7 @@ void Turn::take_progress(const Slice &slice, std::span<const Op> copies) {
 }
 
 size_t Turn::put_readers_first() {
-  // Writers keep their order: where keys rise with time, rows then come in the order of their index.
+  // Writers keep their order: if keys rise with time, rows are then inserted in index order.
   writers_.clear();
   reordered_.clear();
   reordered_units_.clear();
@@ -121,8 +121,8 @@ bool Turn::writes_anything(const Slice &slice) {
   return false;
 }
 
-/// A few clients would all wait for the last answer of a turn, and then the worker would wait for all of them: with
-/// four clients that costs a third of the speed. Of many clients some ask while others are answered anyway, and an
+/// With few clients all of them would wait for the last answer of a turn, and then the worker for all of them: with
+/// four clients that costs a third of the speed. With many clients some ask anyway while others are answered, and an
 /// uninterrupted run finds its data in the processor's cache, unless long replies have displaced it.
 void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters,
                bool answers_may_wait) {
@@ -137,8 +137,8 @@ void Turn::run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Co
     if (!slice.sent) refuse(slice, settlement, counters);
 }
 
-/// The transaction of the whole batch is lost, and nothing of it has been answered. Every connection gets one of its
-/// own; where that is lost, too, its ops leave for the slow lane, where each op or unit has one.
+/// The transaction of the whole batch is lost, and nothing of it has been answered. Every connection gets a transaction
+/// of its own; if that is lost, too, its ops leave for the slow lane, where each op or unit has one.
 void Turn::run_again(Executor &executor, std::span<const Slice> slices, Counters &counters) {
   for (const Slice &slice : slices)
     if (!slice.sent) rewind_replies(slice);
@@ -156,7 +156,7 @@ void Turn::run_again(Executor &executor, std::span<const Slice> slices, Counters
   }
 }
 
-/// Ops that the slice left undone stay left. Readers may ask again, the door itself among them.
+/// Ops that the slice left stay left. Readers, including the door itself, may ask again.
 void Turn::refuse(const Slice &slice, const Settlement &settlement, Counters &counters) {
   rewind_replies(slice);
   for (Op &op : ops_of(slice)) {

@@ -1,4 +1,4 @@
-// turn.h: the requests of one turn of a worker: the batch, and the slice of each connection in it.
+// turn.h: Turn, the requests of one turn of a worker: the batch, and each connection's slice of it.
 //
 // A worker has one, and its thread alone touches it. Slices are valid until clear().
 //
@@ -29,9 +29,9 @@ class Turn {
     Output::Mark mark;         // where their replies begin
     Arena::Mark arena_from{};  // where its memory begins
     Arena::Mark arena_to{};
-    bool sent = false;            // answered, and sent, while the rest of the run went on
-    bool unflushed = false;       // an op of it is: nothing more of it may be sent
-    size_t bytes_sent_ahead = 0;  // of replies that were the connection's in this turn, too
+    bool sent = false;            // answered and sent while the rest of the run went on
+    bool unflushed = false;       // it has an op that is Op::unflushed: nothing more of it may be sent
+    size_t bytes_sent_ahead = 0;  // of replies that the connection already had in this turn
   };
 
   void clear() {
@@ -56,20 +56,20 @@ class Turn {
   /// Removes everything added to the batch since begin().
   void forget(const Slice &slice) { batch_.truncate(slice.first); }
 
-  /// Whether anything that has been added since begin() is more than an answer.
+  /// Whether any op added since begin() needs the engine.
   bool asks_engine(const Slice &slice) {
     const std::span<const Op> ops = batch_.ops().subspan(slice.first);
     return std::any_of(ops.begin(), ops.end(), [](const Op &op) { return op.verb != Verb::answer; });
   }
 
   std::span<Slice> slices() { return slices_; }
-  /// Of neighbours.
+  /// The ops of neighbouring slices.
   std::span<Op> ops_of_all(std::span<const Slice> slices) {
     const size_t first = slices.front().first;
     return batch_.ops().subspan(first, slices.back().first + slices.back().count - first);
   }
   std::span<Op> ops_of(const Slice &slice) { return batch_.ops().subspan(slice.first, slice.count); }
-  /// From the first op that is not done.
+  /// The slice's ops from the first that is not done.
   std::span<Op> unfinished(const Slice &slice) {
     const std::span<Op> ops = ops_of(slice);
     size_t done = 0;
@@ -77,10 +77,10 @@ class Turn {
     return ops.subspan(done);
   }
 
-  /// Adds what an earlier turn has put off for the connection. Nothing, if that is more than there is room for besides
-  /// the ops of others: alone it may be more, for a unit has no bound.
+  /// Adds the ops that an earlier turn put off for the connection; none if the batch has other ops and too little room.
+  /// In an empty batch they may exceed the bound, because a unit has none.
   void add_put_off(const PutOff &left);
-  /// Keeps the ops that are left of a slice, with their memory, as the connection's `put_off`. Throws std::bad_alloc.
+  /// Keeps the remaining ops of a slice, with their memory, as the connection's `put_off`. Throws std::bad_alloc.
   void put_off(const Slice &slice, std::span<const Op> left);
 
   /// The units of neighbouring ops, with their positions among them. Valid until the next call.
@@ -95,29 +95,29 @@ class Turn {
   void add_copy(Turn &from, const Slice &slice);
   void take_progress(const Slice &slice, std::span<const Op> copies);
 
-  /// Puts the connections that only read before those that write and wait for the disk, and returns their number.
-  /// Slices and ops change their places. Without memory for that nothing moves, and it returns 0.
+  /// Moves the connections that only read before those that write and wait for the disk, and returns their number.
+  /// Slices and ops move. Returns 0, with nothing moved, if memory runs out.
   size_t put_readers_first();
-  /// Puts those of the slices, which were run, that wait for a flush behind the others, and returns the number of
-  /// these.
+  /// Moves the slices that wait for a flush after the others, and returns the number of the others. The slices were
+  /// run.
   size_t put_unflushed_last(std::span<Slice> slices);
 
-  /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if there is one, hears of every
-  /// op. `answers_may_wait`: as Run's. Requests of a run that may not be repeated fail with the reason, and are
+  /// Runs neighbouring slices: their ops are one run, and one transaction. `watcher`, if any, is called for every op.
+  /// `answers_may_wait`: see Run. The requests of a lost run that may not be repeated fail with its failure, and are
   /// counted. Throws std::bad_alloc before anything is run.
   void run(Executor &executor, std::span<Slice> slices, Watcher *watcher, Counters &counters,
            bool answers_may_wait = false);
 
-  // While that goes on.
+  // During run().
 
-  /// The slice of an op that is just done. To be called for the ops in their order.
+  /// The slice of an op that was just done. Called for the ops in order.
   Slice &slice_running(const Op &op) {
     const auto at = static_cast<size_t>(&op - batch_.ops().data());
     while (at >= running_->first + running_->count) ++running_;
     return *running_;
   }
   const Op *last_of(const Slice &slice) { return &batch_.ops()[slice.first + slice.count - 1]; }
-  /// Whether each connection shall have its replies as soon as they are complete, however short they are.
+  /// Whether each connection's replies are sent as soon as they are complete, however short.
   bool sends_early() const { return sends_early_; }
   /// The slice loses its ops up to `op`, and its replies begin where its connection's output ends now.
   void forget_until(Slice &slice, const Op &op) {
@@ -135,7 +135,7 @@ class Turn {
 
   Batch batch_;
   std::vector<Slice> slices_;
-  Slice *running_ = nullptr;    // the slice of the run that has been answered last, or the first one
+  Slice *running_ = nullptr;    // the slice answered last, or the first one
   bool sends_early_ = false;    // in this run
   std::vector<Unit> units_;     // scratch of units_of()
   std::vector<Slice> writers_;  // scratch of put_readers_first(), as are the next two

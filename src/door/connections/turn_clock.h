@@ -1,4 +1,4 @@
-// turn_clock.h: TurnClock, what time it is in a worker's turn, and how long its requests take.
+// turn_clock.h: TurnClock, which measures how long a worker's requests take.
 //
 // A worker has one, and its thread alone calls it; add_latencies() is for any.
 #pragma once
@@ -13,15 +13,15 @@ namespace postern::door {
 
 class TurnClock {
  public:
-  /// Bytes have come. The time, in milliseconds.
+  /// Bytes have come. Returns the time in milliseconds.
   int64_t begin() {
     began_us_ = clock_us();
     return began_us_ / 1000;
   }
-  /// The same for bytes that have come at this time, in microseconds.
+  /// The same for bytes that came at this time, in microseconds.
   void begin(int64_t began_us) { began_us_ = began_us; }
-  /// All answers that could be sent are sent. `counters` are the worker's: their growth is the number of requests
-  /// answered in that time. Reads the clock in turns that answered something.
+  /// All answers that could be sent are sent. The growth of the worker's `counters` is the number of requests answered.
+  /// Reads the clock only in turns that answered any.
   void end(const Counters &counters) {
     const uint64_t finds = since(counters, Counter::requests_find, finds_);
     const uint64_t inserts = since(counters, Counter::requests_insert, inserts_);
@@ -37,7 +37,7 @@ class TurnClock {
     if (statements != 0) now_->statement.record(took, statements);
   }
   int64_t began_us() const { return began_us_; }
-  /// Those of the last one to two minutes.
+  /// Adds the latencies of the last one to two minutes.
   void add_latencies(Latencies &sum) const { latencies_.add_to(sum, clock_us() / minute_us); }
 
  private:

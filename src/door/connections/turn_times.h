@@ -1,5 +1,5 @@
-// turn_times.h: TurnTimes, which measures some turns of a worker, and notes their time for the forms of the statements
-// that were answered in them (contract/form_times.h).
+// turn_times.h: TurnTimes, which measures some turns of a worker, and charges their time to the forms of the statements
+// answered in them (contract/form_times.h).
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace postern::door {
 
-/// A worker's, between the beginning and the end of a turn on one thread.
+/// Owned by a worker, and used within a turn on one thread.
 class TurnTimes {
  public:
-  /// There are statements from now on. A worker without any has nothing to measure.
+  /// Called when the first statement comes. A worker without statements measures nothing.
   void switch_on() { on_ = true; }
   bool is_on() const { return on_; }
   /// Whether the turn under way is measured.
@@ -32,7 +32,7 @@ class TurnTimes {
     count_ = answered_ = 0;
     begun_ns_ = processor_ns();
   }
-  /// The ops are about to be run. Statements of a form that was hardly ever measured have the next turn measured.
+  /// The ops are about to be run. If one is a statement of a rarely measured form, the next turn is measured.
   void expect(std::span<const Op> ops) {
     if (ops.front().verb != Verb::statement) return;
     for (const Op &op : ops) {
@@ -42,7 +42,7 @@ class TurnTimes {
       if (measures_ && count_ < expected_.size()) expected_[count_++] = {&op, times};
     }
   }
-  /// They were run, in this thread.
+  /// They were run, on this thread.
   void note(std::span<const Op> ops) {
     if (!measures_) return;
     for (const Op &op : ops) answered_ += op.progress == Progress::done ? 1 : 0;
@@ -55,7 +55,7 @@ class TurnTimes {
       one.op = nullptr;
     }
   }
-  /// All that was answered has left.
+  /// All answers are sent.
   void end() {
     if (!measures_ || count_ == 0) return;
     const uint64_t each_ns = answered_ != 0 ? (processor_ns() - begun_ns_) / answered_ : 0;

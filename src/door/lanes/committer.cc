@@ -44,7 +44,7 @@ bool Committer::start() {
 }
 
 void Committer::work() {
-  ::prctl(PR_SET_TIMERSLACK, 1'000);  // as workers that write, for await_writers()
+  ::prctl(PR_SET_TIMERSLACK, 1'000);  // as for workers that write, for await_writers()
   const ThreadIdentity who{
       .access = Access::write, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
   try {
@@ -83,8 +83,8 @@ void Committer::rest() {
   if (count != 0) wake_.drain();
 }
 
-/// The clients answered last may be about to write again, or others in their place: their clients read, too. Otherwise
-/// half would wait for the other half's commit.
+/// Waits for the clients answered last, which may write again soon. Otherwise one half of the clients would wait for
+/// the other half's commit.
 void Committer::await_writers() {
   size_t back = lane_.writers_waiting();
   if (!commit_delay_.begin(back, true)) return;
@@ -127,7 +127,7 @@ void Committer::run() {
   }
 }
 
-/// All in one run if they fit into one, else one after the other.
+/// Runs all jobs in one run if they fit, otherwise one by one.
 void Committer::run_all(const WriteJobs &jobs) {
   const bool several = jobs.first()->behind != nullptr;
   try {
@@ -140,7 +140,7 @@ void Committer::run_all(const WriteJobs &jobs) {
       return;
     }
   } catch (const std::bad_alloc &) {
-    joint_.clear();  // nothing has been run
+    joint_.clear();  // nothing was run
   }
   for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind) {
     if (job->writers().empty()) continue;
@@ -152,8 +152,8 @@ void Committer::run_all(const WriteJobs &jobs) {
   }
 }
 
-/// Where somebody waits for it. What the run has committed is on disk by now, and with it what was before: then there
-/// is nothing to wait for.
+/// Flushes if a client waits for it. If the run has committed, everything before is on disk already and there is
+/// nothing to wait for.
 void Committer::flush(const WriteJobs &jobs) {
   bool flushed = false;
   for (WriteJob *job = jobs.first(); job != nullptr; job = job->behind) {
@@ -163,7 +163,7 @@ void Committer::flush(const WriteJobs &jobs) {
   }
 }
 
-/// There is no memory to run it: the slow lane will do the rest.
+/// Without memory to run it, the slow lane does the rest.
 void Committer::lose(WriteJob &job) {
   for (const Turn::Slice &slice : job.writers())
     for (Op &op : job.ops_of(slice)) op.progress = Progress::waiting;

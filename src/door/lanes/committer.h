@@ -1,8 +1,7 @@
 // committer.h: Committer, a thread of the write lane, which runs writes of several workers as one and waits for the
 // disk.
 //
-// The one that comes first in the lane takes what waits there, and while it runs that another comes first. The others
-// rest.
+// The lane's first committer takes all waiting jobs; while it runs them another becomes the first. The others rest.
 #pragma once
 
 #include <atomic>
@@ -24,8 +23,8 @@ namespace postern::door {
 
 class WriteLane;
 
-/// How long the calling thread sleeps in a run, by its own will: for the disk, or for somebody's lock. That others had
-/// the processor does not count.
+/// Measures how long the calling thread sleeps in a run, for the disk or for a lock. Time spent ready to run, without a
+/// processor, does not count.
 class Sleep {
  public:
   void begin();
@@ -50,7 +49,7 @@ class Committer {
   const Counters &counters() const { return counters_; }
   void add_latencies(Latencies &sum) const { clock_.add_latencies(sum); }
 
-  // The lane's, under its mutex.
+  // Guarded by the lane's mutex.
   bool rests = false;
   Committer *rests_behind = nullptr;
 
@@ -74,7 +73,7 @@ class Committer {
   net::Poller poller_;
   net::WakeFd wake_;
 
-  // The thread's own.
+  // Used by its thread alone.
   std::unique_ptr<Executor> executor_;
   Turn joint_;  // the writers of several jobs
   TurnClock clock_;

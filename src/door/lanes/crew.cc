@@ -21,7 +21,7 @@ Crew::Member::~Member() {
   sem_destroy(&called_);
 }
 
-/// Where there is nobody else the loop stays, until the watch sees that somebody has come.
+/// Without other clients the loop stays, until the watch notices one.
 void Crew::Member::thread_waits() noexcept {
   if (crew_->others() != Others::none) crew_->move(*this);
 }
@@ -56,7 +56,7 @@ bool Crew::start_member(bool with_loop) {
 
 void Crew::work(void *member) {
   Member &me = *static_cast<Member *>(member);
-  // An orphan's crew must last until it has left.
+  // An orphan's crew must live until the orphan has left.
   const std::shared_ptr<Crew> crew = me.crew_->shared_from_this();
   current_ = &me;
   if (!me.begins_with_loop_) {
@@ -100,7 +100,7 @@ bool Crew::begin(Member &me, ServerSession &session, Others others, int64_t now_
 void Crew::move(const Member &from) noexcept {
   const Member *expected = &from;
   if (!serving_.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel)) return;
-  // From here on nobody but the stand-in has the loop, and it sleeps yet.
+  // From here on only the stand-in, which still sleeps, has the loop.
   Member &next = *std::exchange(stand_in_, nullptr);
   next.has_loop_ = true;
   call(next);

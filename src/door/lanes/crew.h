@@ -1,17 +1,17 @@
 // crew.h: Crew, the threads of one worker. One has the worker's loop; another stands by to take it over.
 //
 // The thread that has the loop may serve a statement of the server on behalf of one of its clients. If the server waits
-// meanwhile, or the statement lasts and others need the loop, the loop moves to the thread that stands by: that one
-// answers all other clients from then on. The thread that is left ends its statement, gives the connection back and
-// stands by in turn. A statement that neither waits nor lasts costs no more than a few writes to memory.
+// meanwhile, or the statement lasts and others need the loop, the loop moves to the thread that stands by, which then
+// answers all other clients. The first thread ends its statement, gives the connection back and stands by in turn. A
+// statement that neither waits nor lasts costs no more than a few writes to memory.
 //
 //   has the loop --begin()--> serves a statement --end(): has_loop--> has the loop
 //        ^                         | move(), by itself, the watch or whoever stops the worker
 //        | it is called            v
 //   stands by <--stand_by()-- serves on, without the loop: end() says moved, or orphaned
 //
-// Shared by its worker and its threads. Its worker may be deleted by a statement that one of them serves (UNINSTALL
-// PLUGIN): that thread is an orphan then, and outlives the worker.
+// Shared by its worker and its threads. A statement that one of them serves may delete the worker (UNINSTALL PLUGIN):
+// that thread becomes an orphan, which outlives the worker.
 #pragma once
 
 #include <semaphore.h>
@@ -36,7 +36,7 @@ class LoopWatch;
 
 class Crew : public std::enable_shared_from_this<Crew> {
  public:
-  /// One thread. It begins with the loop, or stands by.
+  /// One thread of the crew. It begins with the loop, or stands by.
   class Member final : public WaitListener {
    public:
     Member();
@@ -51,14 +51,14 @@ class Crew : public std::enable_shared_from_this<Crew> {
     Crew *crew_ = nullptr;
     bool begins_with_loop_ = false;
     Thread thread_;
-    sem_t called_;                      // once for each time that it gets the loop, or is sent away
-    bool has_loop_ = false;             // written before it is called, and by itself
-    bool orphaned_ = false;             // guarded by the crew's mutex, as the next ones
-    bool left_ = false;                 // it touches nothing of its crew any more
+    sem_t called_;                      // posted each time that it gets the loop, or is sent away
+    bool has_loop_ = false;             // written before called_ is posted, and by the thread itself
+    bool orphaned_ = false;             // guarded by the crew's mutex, as are the next
+    bool left_ = false;                 // it does not touch its crew any more
     ServerSession *session_ = nullptr;  // that it serves
   };
-  /// Keeps the loop going on the calling thread, until it is over or end() says that the thread is an orphan, which
-  /// must touch nothing of `owner` any more.
+  /// Runs the loop on the calling thread, until it is over or end() says that the thread is an orphan, which must not
+  /// touch `owner` any more.
   using Body = void (*)(void *owner, Member &me);
 
   /// `watch` and `owner` outlive all threads but orphans.
@@ -72,29 +72,29 @@ class Crew : public std::enable_shared_from_this<Crew> {
 
   /// Whether a thread stands by, or could be started; to be asked before begin().
   [[nodiscard]] bool has_stand_in();
-  /// Whether somebody else needs the loop while this thread serves a statement.
+  /// The need of other clients for the loop while this thread serves a statement.
   enum class Others : uint8_t {
-    none,  ///< there is nobody, unless somebody comes
-    idle,  ///< they may ask for something
-    wait,  ///< they have asked
+    none,  ///< no other client, unless one connects
+    idle,  ///< other clients, which may send a request
+    wait,  ///< other clients have sent requests
   };
-  /// This thread is going to serve a statement of `session`, from `now_us` on. False: the worker is being stopped, and
-  /// no statement is to begin.
+  /// Called before this thread serves a statement of `session`, which begins at `now_us`. False: the worker is being
+  /// stopped, and no statement may begin.
   [[nodiscard]] bool begin(Member &me, ServerSession &session, Others others, int64_t now_us);
-  /// No thread will have the loop again.
+  /// The loop has ended for good.
   void loop_is_over();
 
   // For a thread that has served a statement.
 
   enum class Ended : uint8_t {
-    has_loop,  ///< it goes on where it was
-    moved,     ///< another thread has the loop, and the worker is that one's
+    has_loop,  ///< it continues the loop
+    moved,     ///< another thread has the loop, and the worker
     orphaned,  ///< the worker is gone
   };
-  /// `by_server`: the client's bytes that the server has read and written. Unless the thread has the loop they are
-  /// counted here.
+  /// `by_server`: bytes of the client that the server read and wrote. If the thread has lost the loop they are counted
+  /// here.
   Ended end(Member &me, bool failed, const Traffic &by_server = {});
-  /// Waits for the loop. False: it is over, and the thread has to leave.
+  /// Waits for the loop. False: the loop has ended, and the thread has to end, too.
   [[nodiscard]] bool stand_by(Member &me);
 
   // Any thread.
@@ -103,18 +103,18 @@ class Crew : public std::enable_shared_from_this<Crew> {
   const Member *serving() const { return serving_.load(std::memory_order_seq_cst); }
   /// How many statements have begun.
   uint64_t begun() const { return begun_.load(std::memory_order_relaxed); }
-  /// As it was when the last one began.
+  /// The value when the last one began.
   Others others() const { return others_.load(std::memory_order_relaxed); }
-  /// Another thread gets the loop, if `from` serves a statement and has it. Never waits.
+  /// Moves the loop to another thread, if `from` has it and serves a statement. Never waits.
   void move(const Member &from) noexcept;
-  /// Interrupts the statements that are served, but for one of the calling thread; none begins any more.
+  /// Interrupts all statements except the calling thread's own; no other begins.
   void stop();
   /// Waits for all threads but the calling one, which becomes an orphan.
   void join();
-  /// Has join(), which another thread is in or about to call, not wait for the calling one, if that is one of these:
-  /// the worker's loop moves on without it, and it becomes an orphan.
+  /// Makes another thread's join(), running or to come, not wait for the calling thread, if that is one of the crew:
+  /// the loop goes on without it, and it becomes an orphan.
   void spare_caller();
-  /// Statements that were served here to their end, and times the loop was moved.
+  /// Numbers of statements that ended here, and of moves of the loop.
   struct Figures {
     uint64_t in_place = 0;
     uint64_t moved = 0;
@@ -137,13 +137,13 @@ class Crew : public std::enable_shared_from_this<Crew> {
   std::atomic<const Member *> serving_{nullptr};
   std::atomic<uint64_t> begun_{0};
   std::atomic<Others> others_{Others::none};
-  Member *stand_in_ = nullptr;  // touched by the thread that has the loop, or by the one that moves it
+  Member *stand_in_ = nullptr;  // used by the thread that has the loop, or by the one that moves it
 
-  mutable std::mutex mutex_;  // guards what follows; above those of sessions
+  mutable std::mutex mutex_;  // guards the members below; taken before sessions' mutexes
   std::condition_variable left_or_orphaned_;
   std::array<std::unique_ptr<Member>, limits::crew_threads_max> members_;
   size_t count_ = 0;
-  std::array<Member *, limits::crew_threads_max> standing_by_{};  // besides stand_in_
+  std::array<Member *, limits::crew_threads_max> standing_by_{};  // in addition to stand_in_
   size_t standing_by_count_ = 0;
   bool stopping_ = false;
   bool over_ = false;

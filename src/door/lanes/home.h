@@ -1,6 +1,6 @@
 // home.h: Home, the worker of a connection as lanes see it: where the connection returns to.
 //
-// A worker is one, and outlives the lanes' jobs. Any thread may call it.
+// Implemented by the worker; outlives the lanes' jobs. Any thread may call it.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ struct WriteJob;
 
 class Home {
  public:
-  /// A connection back from a lane, its ops done unless it is dead.
+  /// Takes back a connection, its ops done unless it is dead.
   virtual void return_connection(std::unique_ptr<Connection> connection) noexcept = 0;
-  /// A turn back from the write lane.
+  /// Takes back a turn from the write lane.
   virtual void return_writes(std::unique_ptr<WriteJob> job) noexcept = 0;
 
  protected:

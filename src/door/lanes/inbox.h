@@ -1,4 +1,5 @@
-// inbox.h: connections and committed turns on their way to a worker: the only thing by which other threads reach it.
+// inbox.h: Inbox, connections and committed turns on their way to a worker: the only way by which other threads reach
+// it.
 //
 // A worker has one. Any thread puts a connection in and then wakes the worker; the worker takes them out. They are
 // linked by Connection::newer, so this needs no memory.
@@ -71,7 +72,7 @@ class Inbox {
     return std::move(writes_);
   }
 
-  /// Takes no more; returns the connections that the worker will not take.
+  /// Closes the inbox; returns the connections that the worker has not taken.
   [[nodiscard]] Arrivals close() {
     const std::lock_guard guard(mutex_);
     closed_ = true;

@@ -1,6 +1,6 @@
 // job_queue.h: JobQueue, a queue of jobs of the slow lane, first come, first served.
 //
-// It owns its jobs. Its owner guards it. It allocates nothing, so that no job is lost when memory runs out.
+// Owns its jobs. Guarded by its owner. Allocates nothing, so no job is lost when memory runs out.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class JobQueue {
     return std::unique_ptr<SlowJob>(&job);
   }
 
-  /// Each of them, in order; the one that is visited may be removed.
+  /// Visits all jobs, in order; `visit` may remove its job.
   template <class Visit>
   void visit(Visit visit) const {
     for (SlowJob *job = first_; job != nullptr;) {

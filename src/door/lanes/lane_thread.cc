@@ -30,7 +30,7 @@ bool SlowLane::LaneThread::start() {
 }
 
 void SlowLane::LaneThread::work() {
-  // A scan is in no hurry; waiters for one row are. Scripts that compute leave the processors to those who do not.
+  // Scans are less urgent than waiters for one row. Scripts that compute yield the processors to everything else.
   if (duty_ != Duty::login) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), duty_ == Duty::script ? 10 : 5);
   const ThreadIdentity who{
       .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
@@ -93,7 +93,7 @@ void SlowLane::LaneThread::run(std::unique_ptr<SlowJob> job) {
   }
 }
 
-/// The job is somebody else's, or has gone home, when this returns.
+/// When this returns another thread has the job, or it has gone home.
 void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
   Connection &connection = *job->connection;
   StreamValve valve(lane_, connection, lane_.stop_, counters_);
@@ -118,7 +118,7 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
     const Progress before = op.progress;
     const bool was_let_in = run_ops(*job, ops, valve);
     if (is_held_up(op.progress)) {
-      // Complete answers are sent at once. A reply that has begun is kept whole as long as possible.
+      // Complete answers are sent at once. A begun reply is kept whole as long as possible.
       if (job->position == nullptr) valve.flush(0);
       return postpone(std::move(job));
     }
@@ -131,9 +131,9 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
       job->position.reset();
       not_busy(*job);
       if (was_let_in && is_held_up(before)) let_others_try(ops, before);
-      // It came here because somebody held a lock. Its later requests go back to the worker, to be run with others'.
+      // It came here because of a lock. Its later requests go back to the worker, to run with those of others.
       if (is_held_up(before) && !job->all_done()) break;
-      // The next reply begins with room before it; all done, the worker sends the rest.
+      // The next reply must begin below high water; at the end the worker sends the rest.
       if (!job->all_done() && connection.output.pending_bytes() >= StreamValve::flush_bytes)
         valve.flush(limits::client_stall_ms_max);
       if (valve.stalled()) return park(std::move(job));
@@ -199,7 +199,7 @@ void SlowLane::LaneThread::note_lost(SlowJob &job, std::span<Op> ops, const Sett
   if (settlement.repeatable && by_backup) {
     ops[0].progress = Progress::busy;
   } else if (settlement.repeatable && ++job.lost_runs <= limits::lost_runs_max) {
-    ops[0].progress = Progress::locked;  // in the way of others: let them go first
+    ops[0].progress = Progress::locked;  // others need the lock: let them go first
   } else {
     tell(ops, settlement.outcome());
   }

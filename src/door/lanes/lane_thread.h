@@ -1,6 +1,6 @@
-// lane_thread.h: one thread of the slow lane, with an executor of its own: how it runs one job.
+// lane_thread.h: LaneThread, one thread of the slow lane, with an executor of its own, and how it runs a job.
 //
-// The lane owns it. All but start(), wake(), join() and counters() is its thread's.
+// Owned by the lane. Only its own thread calls functions other than start(), wake(), join() and counters().
 #pragma once
 
 #include <memory>
@@ -46,20 +46,20 @@ class SlowLane::LaneThread {
   void describe(bool working);
   void run(std::unique_ptr<SlowJob> job);
   void carry_out(std::unique_ptr<SlowJob> &job);
-  /// False if the login has to wait for its turn. It is done if it was refused.
+  /// False if the login has to wait. A refused login is done.
   bool admit(SlowJob &job);
-  /// Runs one op, or those of one unit, which are done afterwards, or paused, or held up, as the first says. True if
-  /// the engine has done them, well or not.
+  /// Runs one op, or those of one unit; the first op's progress says whether they are done, paused or held up. True if
+  /// the engine has done them, with or without success.
   bool run_ops(SlowJob &job, std::span<Op> ops, StreamValve &valve);
-  /// The transaction of the ops is lost: they are held up, or have failed.
+  /// The transaction of the ops is lost: they are held up, or fail.
   void note_lost(SlowJob &job, std::span<Op> ops, const Settlement &settlement);
-  /// Wakes others that wait for the tables or rows that these ops have got.
+  /// Wakes jobs that wait for the tables or rows that these ops got.
   void let_others_try(std::span<const Op> ops, Progress before);
   /// False if the op has waited long enough.
   bool may_wait(SlowJob &job, Progress held_up) const;
-  /// The ops fail for a reason that the engine did not pass to their replies.
+  /// Fails the ops for a reason that the engine did not report to their replies.
   void tell(std::span<Op> ops, const Outcome &outcome);
-  /// The wait for a table ends when the op gets on, not only when it is done.
+  /// Ends the wait for a table when the op makes progress, not only when it is done.
   static void not_busy(SlowJob &job);
   void postpone(std::unique_ptr<SlowJob> job);
   /// Queues the job for a thread of its duty, or until due_ms.

@@ -1,6 +1,6 @@
-// lasting_kinds.h: LastingKinds, which kinds of statements have lasted lately.
+// lasting_kinds.h: LastingKinds, which remembers the kinds of statements that lasted lately.
 //
-// A worker has one, and whoever has its loop touches it. It forgets: one kind may take the place of another.
+// Used by the thread that has the worker's loop. Its memory is bounded: one kind may replace another.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace postern::door {
 
 class LastingKinds {
  public:
-  /// Whether a statement of that kind may be expected to be short. One that lasted is tried again after a while.
+  /// Whether a statement of that kind is expected to be short. A kind that lasted is tried again after a while.
   bool may_be_short(uint64_t kind, int64_t now_ms) const {
     const Entry &entry = entries_[kind % entries_.size()];
     return entry.kind != kind || entry.times < times_min || now_ms >= entry.until_ms;
@@ -30,7 +30,7 @@ class LastingKinds {
   }
 
  private:
-  /// How often in a row: once may be the machine's fault, which had others to run.
+  /// How often in a row a kind must last: a single time may be due to other load on the machine.
   static constexpr int times_min = 2;
 
   struct Entry {

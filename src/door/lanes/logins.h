@@ -1,6 +1,6 @@
-// logins.h: Logins, which logins of a door are tried, and when, and that no password is kept.
+// logins.h: Logins, which decides when logins of a door are tried, and overwrites their passwords.
 //
-// One per door, used by the threads of its slow lane. Thread-safe; a job is the thread's that runs it.
+// One per door, used by the threads of its slow lane. Thread-safe; only the thread that runs a job passes it.
 //
 //   switch (logins.admit(job, name, waiting, now_ms)) {now: run the op, then logins.note(job, op, now_ms) ...}
 #pragma once
@@ -19,14 +19,13 @@ class Logins {
   enum class Admission : uint8_t {
     now,      ///< may be tried
     later,    ///< not before SlowJob::due_ms
-    refused,  ///< is not tried: too many have failed. The client is nobody, and its password is overwritten
+    refused,  ///< not tried, because too many have failed; the client has no account, and its password is overwritten
   };
 
-  /// Whether the job's next op, a login, may be tried. `waiting`: how many logins of this door wait; `thread`: for the
-  /// log.
+  /// Whether the job's next op, a login, may be tried. `waiting`: the number of waiting logins of this door; `thread`:
+  /// for the log.
   Admission admit(SlowJob &job, const std::string &thread, size_t waiting, int64_t now_ms);
-  /// The login was tried: counts whether it succeeded, and overwrites its password. To be called while it is still the
-  /// job's next op.
+  /// Counts a login that was tried, and overwrites its password. Called while it is still the job's next op.
   void note(SlowJob &job, int64_t now_ms);
 
  private:

@@ -79,7 +79,7 @@ void LoopWatch::work() {
     if (polled_[1].revents == 0) continue;
     uint64_t expirations = 0;
     if (::read(timer_.get(), &expirations, sizeof expirations) < 0) continue;
-    // First: a statement that begins now arms it anew, or is met here.
+    // Done first: a statement that begins from now on arms the watch again, or is met here.
     armed_.store(Look::none, std::memory_order_seq_cst);
     if (look()) arm(Look::soon);
   }
@@ -89,7 +89,7 @@ bool LoopWatch::still_lasts(const Watched &one) {
   return one.crew->serving() != nullptr && one.crew->begun() == one.met;
 }
 
-/// Until the first of those that last has lasted for too long; -1: none lasts.
+/// Milliseconds until the first lasting statement has lasted too long; -1: none lasts.
 int LoopWatch::patience_ms() const {
   int64_t until_us = INT64_MAX;
   for (const Watched &one : watched_)
@@ -98,8 +98,8 @@ int LoopWatch::patience_ms() const {
   return static_cast<int>(std::max<int64_t>(until_us - clock_us(), 0) / 1'000) + 1;
 }
 
-/// Moves those with events in their pollers, and those that have lasted for too long. Their places in polled_ begin
-/// with `first`.
+/// Moves the loops with events in their pollers, and those of statements that have lasted too long. Their entries in
+/// polled_ begin at `first`.
 void LoopWatch::move_lasting(size_t first) {
   const int64_t now_us = clock_us();
   size_t at = first;
@@ -114,11 +114,11 @@ void LoopWatch::move_lasting(size_t first) {
   }
 }
 
-/// True: there are statements that have to be looked at again.
+/// True: some statements have to be checked again.
 bool LoopWatch::look() {
   bool again = false;
   for (Watched &one : watched_) {
-    // The one that lasted may have ended, and this be the only look at its successor.
+    // The statement that lasted may have ended, and this may be the only check of its successor.
     one.lasts = one.lasts && still_lasts(one);
     const Crew::Member *const serving = one.crew->serving();
     if (serving == nullptr || one.lasts) continue;

@@ -1,11 +1,11 @@
-// loop_watch.h: LoopWatch, a thread of a door that sees when a statement that a worker serves in place lasts, and has
-// the worker's loop moved as soon as anybody needs it.
+// loop_watch.h: LoopWatch, a thread of a door that notices statements on workers' threads that last, and moves the
+// worker's loop as soon as another client needs it.
 //
-// It sleeps while no statement is served. Where statements are, it looks every limits::lasting_look_us; one that it
-// meets twice lasts, and from then on it waits with the worker's poller for whatever comes. A statement beside which
-// nobody needs the loop is first looked at much later: most have ended then, and one timer has served many of them.
-// Where such statements follow each other the timer is put off, and where clients ask rarely it is stopped when their
-// statement has ended: a timer that goes off for nothing costs as much as a short statement.
+// It sleeps while no statement is served, and otherwise checks every limits::lasting_look_us. A statement that it meets
+// twice lasts: from then on it watches the worker's poller. A statement on a worker without other clients is first
+// checked much later: most have ended by then, and one timer has served many of them. While such statements follow each
+// other the timer is put off, and where clients send them rarely it is stopped when the statement has ended: a timer
+// that goes off for nothing costs as much as a short statement.
 #pragma once
 
 #include <poll.h>
@@ -33,15 +33,15 @@ class LoopWatch {
   LoopWatch(const LoopWatch &) = delete;
   LoopWatch &operator=(const LoopWatch &) = delete;
 
-  /// Before the first worker starts: `crew` of a worker with the poller `poller_fd`. Both outlive the watch's
-  /// thread. Throws std::bad_alloc.
+  /// Called before the first worker starts: watches `crew` of a worker with the poller `poller_fd`. Both outlive the
+  /// watch's thread. Throws std::bad_alloc.
   void look_after(Crew &crew, int poller_fd);
-  /// Whether it watches, without which no statement may be served in place: it is started when that is first asked. Any
-  /// thread that has a loop.
+  /// Whether it runs; otherwise no statement may be served on a worker's thread. Starts the thread at the first call.
+  /// Any thread that has a loop.
   [[nodiscard]] bool ready() {
     return watches() || (state_.load(std::memory_order_acquire) == State::asleep && start());
   }
-  /// When all crews have been joined.
+  /// Called when all crews have been joined.
   void stop();
 
   enum class Look : uint8_t {
@@ -49,7 +49,7 @@ class LoopWatch {
     late,  ///< after limits::lone_look_us
     soon,  ///< after limits::lasting_look_us
   };
-  /// A client has come that may need the loop. Any thread.
+  /// Called when a client comes that may need the loop. Any thread.
   void arm(Look look) {
     Look armed = armed_.load(std::memory_order_seq_cst);
     do {
@@ -77,9 +77,9 @@ class LoopWatch {
   struct Watched {
     Crew *crew;
     int poller_fd;
-    uint64_t met = 0;      // the statement that the last look met
+    uint64_t met = 0;      // the statement that the last check met
     bool lasts = false;    // it was met twice
-    int64_t until_us = 0;  // it may last so long at most
+    int64_t until_us = 0;  // when the loop moves in any case
   };
 
   enum class State : uint8_t { asleep, watches, failed };
@@ -101,15 +101,15 @@ class LoopWatch {
   static bool still_lasts(const Watched &one);
 
   const std::string name_;
-  std::mutex mutex_;  // a leaf; of its start
+  std::mutex mutex_;  // a leaf; taken to start the thread
   std::atomic<State> state_{State::asleep};
   net::Fd timer_;
   net::WakeFd wake_;
   std::atomic<Look> armed_{Look::none};
   std::atomic<int64_t> late_us_{0};  // when the timer of a late look was set last
   std::atomic<bool> stop_{false};
-  std::vector<Watched> watched_;  // but for the crews it is the thread's, once that has been started
-  std::vector<pollfd> polled_;    // as well; has room for all
+  std::vector<Watched> watched_;  // used by the thread once it is started; others read which crews it has
+  std::vector<pollfd> polled_;    // used by the thread as well; has room for all
   Thread thread_;
 };
 

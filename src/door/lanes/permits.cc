@@ -52,13 +52,13 @@ bool Permits::wait(Waiter &waiter) {
   } while (failed != 0 && errno == EINTR);
   if (failed == 0) return true;
   if (leave_queue(waiter)) return false;
-  // It is called at the last moment.
+  // The semaphore is posted at the last moment.
   while (sem_wait(&waiter.called) != 0 && errno == EINTR) {
   }
   return true;
 }
 
-/// False: it has been called, or there are as many on their way to be called as wait.
+/// False: it was called, or as many calls are under way as workers wait.
 bool Permits::leave_queue(Waiter &waiter) {
   const std::lock_guard guard(mutex_);
   if (!waiter.queued) return false;
@@ -74,7 +74,7 @@ bool Permits::leave_queue(Waiter &waiter) {
   return true;
 }
 
-/// To the one that has waited longest, or is about to.
+/// Passes a permit to the worker that has waited longest, or is about to wait.
 void Permits::pass_on() {
   const std::lock_guard guard(mutex_);
   if (first_ == nullptr) {
@@ -85,7 +85,7 @@ void Permits::pass_on() {
   first_ = called.behind;
   if (first_ == nullptr) last_ = nullptr;
   called.queued = false;
-  // Within the mutex: a waiter that is called may be deleted once it has left its queue.
+  // With the mutex held: a called waiter may be deleted once it has left the queue.
   sem_post(&called.called);
 }
 

@@ -1,9 +1,9 @@
-// permits.h: Permits, how many workers may run at a time: one a processor. Those beyond take turns, in the order in
-// which they ask, so that the clients of one worker are not overtaken again and again by another's, as the kernel would
-// have it: a worker with clients that answer at once never sleeps.
+// permits.h: Permits, which lets as many workers run at a time as there are processors. The others wait in the order in
+// which they ask, so that one worker's clients do not overtake another's again and again: a worker with clients that
+// answer at once never sleeps, and the kernel would let it run on.
 //
-// One of these is the process'. A worker has a Permit for the length of a turn, not while it sleeps or waits in the
-// server, and does without where it would have to wait for long.
+// The process has one. A worker holds a Permit during a turn, not while it sleeps or waits in the server, and goes
+// without one after a long wait.
 #pragma once
 
 #include <semaphore.h>
@@ -20,7 +20,7 @@ class Permits {
   Permits(const Permits &) = delete;
   Permits &operator=(const Permits &) = delete;
 
-  /// As many as this process may use processors. Lives forever.
+  /// As many permits as processors that this process may use. Lives forever.
   static Permits &of_process();
 
  private:
@@ -37,14 +37,14 @@ class Permits {
   bool leave_queue(Waiter &waiter);
   void pass_on();
 
-  std::atomic<int32_t> free_;  // less than 0: so many wait in vain, or are about to
-  std::mutex mutex_;           // a leaf; guards what follows, taken where workers wait
+  std::atomic<int32_t> free_;  // negative: so many workers wait, or are about to
+  std::mutex mutex_;           // a leaf; guards the members below; taken when workers wait
   Waiter *first_ = nullptr;
   Waiter *last_ = nullptr;
-  int32_t passed_on_ = 0;  // to those that are about to wait
+  int32_t passed_on_ = 0;  // permits for workers that are about to wait
 };
 
-/// A worker's; its thread alone touches it.
+/// Owned by a worker; its thread alone touches it.
 class Permit {
  public:
   /// `permits` outlives it; nullptr: none is needed.
@@ -58,7 +58,7 @@ class Permit {
     if (permits_ == nullptr || has_) return;
     has_ = permits_->free_.fetch_sub(1, std::memory_order_acq_rel) > 0 || permits_->wait(waiter_);
   }
-  /// Somebody else may run. Never waits for long.
+  /// Lets another worker run. Never waits for long.
   void give_back() noexcept {
     if (!has_) return;
     has_ = false;

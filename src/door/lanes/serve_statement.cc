@@ -14,11 +14,10 @@
 namespace postern::door {
 namespace {
 
-/// Milliseconds that a client has to take some of its answers before it is looked at again.
+/// Milliseconds that a client has to read some of its answers before it is checked again.
 constexpr int look_ms = 1'000;
 
-/// Sends the answers that are there before the server writes to the socket itself. False if the client does not take
-/// them.
+/// Sends pending answers before the server writes to the socket itself. False if the client does not read them.
 bool flush(Connection &connection) {
   Output &output = connection.output;
   output.release();
@@ -50,7 +49,7 @@ bool log_in(Connection &connection, const Statement &answer) {
   return true;
 }
 
-/// Notes the time of some statements for their forms.
+/// Measures some statements for the times of their forms.
 bool serve_measured(ServerSession &session, const Statement &statement) {
   static thread_local Sampler sampler;
   if (statement.times == nullptr) return session.serve(statement);

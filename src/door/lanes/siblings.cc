@@ -11,10 +11,10 @@
 namespace postern::door {
 namespace {
 
-/// Siblings that a worker looks at in one go, and those with pollers that it asks: a server may have hundreds.
+/// Siblings that a worker checks at a time, and how many of their pollers it polls: a server may have hundreds.
 constexpr size_t looked_at_max = 32;
 constexpr size_t asked_max = 4;
-/// A sibling that has not run for so long has no clients that wait for it again and again.
+/// A sibling that has not run for so long is not starved by its clients' repeated requests.
 constexpr int64_t asleep_us = 50'000;
 
 }  // namespace
@@ -41,7 +41,7 @@ void Siblings::remove(Sibling &sibling) {
   sibling.end_wait_of_others();
 }
 
-/// Whether it does not run, and may have events that nobody waits for it to take.
+/// Whether it does not run, and may have events without another worker waiting for it.
 bool Siblings::may_be_ready(const Sibling &one, const Sibling &self, int64_t now_us) const {
   if (&one == &self || one.waits_for_me_.load(std::memory_order_relaxed) != nullptr) return false;
   const Sibling::State state = one.state_.load(std::memory_order_acquire);
@@ -49,7 +49,7 @@ bool Siblings::may_be_ready(const Sibling &one, const Sibling &self, int64_t now
          (state == Sibling::State::away && now_us - one.ran_us_.load(std::memory_order_relaxed) <= asleep_us);
 }
 
-/// Asks the kernel nothing. With the mutex held.
+/// Makes no system call. With the mutex held.
 bool Siblings::any_may_be_ready(const Sibling &self, int64_t now_us) const {
   const size_t count = std::min(all_.size(), looked_at_max);
   for (size_t i = 1; i <= count; ++i)
@@ -57,7 +57,7 @@ bool Siblings::any_may_be_ready(const Sibling &self, int64_t now_us) const {
   return false;
 }
 
-/// One that has events, does not run, and is waited for by nobody; nullptr: there is none. With the mutex held.
+/// A sibling that has events, does not run, and for which no worker waits; nullptr: none. With the mutex held.
 Sibling *Siblings::find_ready(const Sibling &self, int64_t now_us) {
   size_t asked = 0;
   for (size_t i = std::min(all_.size(), looked_at_max); i != 0; --i) {
@@ -85,7 +85,7 @@ bool Sibling::has_events() const {
   return ::poll(&asked, 1, 0) == 1;
 }
 
-/// The waiter may run at once in place of this thread: so it is called without the mutex, which others try to get.
+/// The waiter may run at once in place of this thread, so it is woken without the mutex, which others try to lock.
 void Sibling::wake_waiter() noexcept {
   std::shared_ptr<Semaphore> called;
   {
@@ -102,16 +102,16 @@ void Sibling::step_back(int64_t now_us, bool goes_on) {
   looked_us_ = now_us;
   Sibling *ready = nullptr;
   {
-    // Workers must not wait for each other here: one that looks is enough.
+    // Workers must not wait for each other here: one checking worker is enough.
     const std::unique_lock guard(all_.mutex_, std::try_to_lock);
     if (!guard || waits_for_me_.load(std::memory_order_relaxed) != nullptr) return;
-    // First what asks no poller: a worker that alone has clients asks none, then.
+    // First the check without system calls: a worker that alone has clients polls none then.
     if (!all_.any_may_be_ready(*this, now_us) || (!goes_on && !has_events())) return;
     ready = all_.find_ready(*this, now_us);
     if (ready == nullptr) return;
-    state_.store(State::runs, std::memory_order_release);  // nobody waits for one that waits
+    state_.store(State::runs, std::memory_order_release);  // no worker waits for a waiting one
     ready->waits_for_me_.store(this, std::memory_order_seq_cst);
-    // Its turn may have ended just before, unseen: then its events are gone.
+    // Its turn may have ended just before: then its events are gone.
     if (ready->state_.load(std::memory_order_seq_cst) == State::away && !ready->has_events()) {
       ready->waits_for_me_.store(nullptr, std::memory_order_relaxed);
       state_.store(State::away, std::memory_order_release);
@@ -122,7 +122,7 @@ void Sibling::step_back(int64_t now_us, bool goes_on) {
   state_.store(State::away, std::memory_order_release);
 }
 
-/// Until the sibling's turn has ended, or for as long as one waits.
+/// Waits until the sibling's turn has ended, or for the longest wait.
 void Sibling::await_call() {
   sem_t &called = called_->semaphore;
   const timespec until = deadline_after_us(all_.stepped_back_us_max_);

@@ -1,8 +1,8 @@
-// siblings.h: Siblings, the workers of the process as they see each other: a worker that has run for long steps back
-// for one that has events and does not run.
+// siblings.h: Siblings, all workers of the process: a worker that has run for long steps back for one that has events
+// and does not run.
 //
-// The kernel decides only once in several milliseconds which thread runs. A worker never sleeps if its clients answer
-// at once, so a sibling that the kernel has placed on the same processor waits that long, however often it is woken.
+// The kernel switches threads only once in several milliseconds. A worker with clients that answer at once never
+// sleeps, so a sibling on the same processor waits that long, however often it is woken.
 #pragma once
 
 #include <semaphore.h>
@@ -20,12 +20,12 @@ class Sibling;
 /// Any thread may call it.
 class Siblings {
  public:
-  /// One waits for at most so many microseconds.
+  /// A worker steps back for at most so many microseconds.
   explicit Siblings(int64_t stepped_back_us_max);
   Siblings(const Siblings &) = delete;
   Siblings &operator=(const Siblings &) = delete;
 
-  /// Those of this process. Lives forever.
+  /// The workers of this process. Lives forever.
   static Siblings &of_process();
 
  private:
@@ -38,13 +38,13 @@ class Siblings {
   Sibling *find_ready(const Sibling &self, int64_t now_us);
 
   const int64_t stepped_back_us_max_;
-  std::mutex mutex_;  // guards what follows; held while a sibling's poller is asked
+  std::mutex mutex_;  // guards the members below; held while a sibling's poller is polled
   std::vector<Sibling *> all_;
-  size_t next_ = 0;  // to be looked at
+  size_t next_ = 0;  // the next to be checked
 };
 
 /// A worker among the others. Its thread alone calls its functions, three for each turn. Once in limits::step_back_us
-/// it looks at some of the others, and asks the pollers of a few; one worker at a time does.
+/// it checks some of the others, and polls the pollers of a few; only one worker at a time does so.
 class Sibling {
  public:
   /// `poller_fd` is that of its epoll instance; both outlive it. Throws std::bad_alloc.
@@ -53,12 +53,12 @@ class Sibling {
   Sibling(const Sibling &) = delete;
   Sibling &operator=(const Sibling &) = delete;
 
-  /// Its turn is over. To be called before anybody is woken, who may run in its place at once.
+  /// Ends its turn. Called before it wakes another thread, which may run in its place at once.
   void leave_turn() { state_.store(State::away, std::memory_order_release); }
-  /// Its turn was over at `now_us`, by the monotonic clock in microseconds, and it waits for events next; `goes_on`:
-  /// not even that. Where it has not looked for limits::step_back_us and a sibling has events and does not run, that
-  /// one has its turn first; for at most limits::stepped_back_us_max. Not so where it is about to sleep: then the
-  /// kernel lets the sibling run by itself.
+  /// Its turn was over at `now_us` (monotonic clock), and it waits for events next; `goes_on`: it does not even wait.
+  /// If its last check was limits::step_back_us ago, and a sibling has events and does not run, that sibling has its
+  /// turn first, for at most limits::stepped_back_us_max. A worker that is about to sleep need not: the kernel lets the
+  /// sibling run then.
   void end_turn(int64_t now_us, bool goes_on) {
     end_wait_of_others();
     if (now_us - looked_us_ >= step_back_us) step_back(now_us, goes_on);
@@ -68,13 +68,13 @@ class Sibling {
     state_.store(State::runs, std::memory_order_release);
     ran_us_.store(now_us, std::memory_order_relaxed);
   }
-  /// It does something else than its turn for a while.
+  /// It leaves its turn for other work for a while.
   void pause_turn() noexcept { end_wait_of_others(); }
 
  private:
   friend class Siblings;
 
-  /// May be posted after its sibling has gone.
+  /// Shared, because it may be posted after its sibling has gone.
   struct Semaphore {
     Semaphore() { sem_init(&semaphore, 0, 0); }
     ~Semaphore() { sem_destroy(&semaphore); }
@@ -84,7 +84,7 @@ class Sibling {
   };
 
   enum class State : uint8_t {
-    runs,    // or has stepped back, or waits for something else than events
+    runs,    // or has stepped back, or waits for anything but events
     away,    // waits for events, or the kernel has not let it run since they came
     called,  // has stepped back, and the kernel has not let it run since it was called
   };

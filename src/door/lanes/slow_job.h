@@ -1,4 +1,4 @@
-// slow_job.h: SlowJob, a connection away from its worker, with the ops to run.
+// slow_job.h: SlowJob, a connection away from its worker, with its ops to run.
 //
 // Owned by the slow lane; while it runs, by the thread that runs it.
 #pragma once
@@ -21,20 +21,20 @@ namespace postern::door {
 struct SlowJob {
   std::unique_ptr<Connection> connection;
   Home *home = nullptr;
-  std::unique_ptr<PutOff> work;        ///< the ops; the undone ones go home in it
+  std::unique_ptr<PutOff> work;        ///< the ops; those not done go home in it
   size_t next = 0;                     ///< position among these
-  std::unique_ptr<Position> position;  ///< the next one's, if it was paused
+  std::unique_ptr<Position> position;  ///< the next op's, if it was paused
   int64_t due_ms = 0;                  ///< not to be run before
-  int64_t began_us = 0;                ///< when the next one came, or the one before was done
+  int64_t began_us = 0;                ///< when the next op came, or the one before it was done
   int busy_retry_ms = 0;
-  int lost_runs = 0;          ///< how often the transaction of the next one was lost
-  bool admitted = false;      ///< the next one is a login that may be tried once the job is due
-  bool long_running = false;  ///< has used up its time once, or has worked as long until it was held up
+  int lost_runs = 0;          ///< how often the next op's transaction was lost
+  bool admitted = false;      ///< the next op is a login that may be tried once the job is due
+  bool long_running = false;  ///< has used up its time once, or worked as long before it was held up
   bool stays = false;         ///< its thread may wait long for a row
   bool wrote = false;         ///< its thread has counted it as one that writes
-  int row_wait_ms = 0;        ///< how long
-  Prospect prospect{};        ///< of a statement that the server is to serve, but for logins
-  Traffic by_server{};        ///< its client's bytes that the server has sent and received, of its last statement
+  int row_wait_ms = 0;        ///< how long it may wait for a row
+  Prospect prospect{};        ///< of a statement that the server serves; logins have none
+  Traffic by_server{};        ///< the client's bytes that the server sent and received for its last statement
 
   // Neighbours in a JobQueue.
   SlowJob *before = nullptr;
@@ -58,7 +58,7 @@ struct SlowJob {
   bool is_held_up() const {
     return !all_done() && (op().progress == Progress::busy || op().progress == Progress::locked);
   }
-  /// Notes the connection's wait or work away from its worker, for people.
+  /// Notes the connection's wait or work in its row of the roster.
   void note_doing() const {
     Doing doing = Doing::running;
     if (all_done()) doing = Doing::sending;
@@ -68,7 +68,7 @@ struct SlowJob {
     else if (op().progress == Progress::locked) doing = Doing::waiting_for_row;
     connection->listed.note_doing(doing);
   }
-  /// Ops that are not done are the connection's again.
+  /// Gives ops that are not done back to the connection.
   void take_the_rest_along() {
     std::vector<Op> &ops = work->ops;
     ops.erase(ops.begin(), ops.begin() + static_cast<ptrdiff_t>(next));
@@ -78,7 +78,7 @@ struct SlowJob {
     for (Unit &one : units) one.first -= static_cast<uint32_t>(next);
     connection->put_off(std::move(work));
   }
-  /// Whether any of its undone ops has a commit that may stall.
+  /// Whether any op that is not done may end with a commit that stalls.
   bool writes() const {
     const auto left = std::span(work->ops).subspan(next);
     return std::any_of(left.begin(), left.end(), [](const Op &op) {

@@ -32,7 +32,7 @@ bool SlowLane::start() {
   return true;
 }
 
-/// With mutex_ held: as many as there are scripts, if the system has them. Those that are started last stand last.
+/// With mutex_ held. Starts as many threads as there are scripts, if the system allows; the newest are last.
 void SlowLane::start_script_threads() {
   while (script_threads_ < std::min<size_t>(options_.script_threads, scripts_running_ + script_jobs_.size())) {
     threads_running_.fetch_add(1, std::memory_order_acq_rel);
@@ -54,7 +54,7 @@ void SlowLane::stop() {
   close();
 }
 
-/// Sends all jobs that are left home, dead, and takes no more.
+/// Closes the lane: sends all remaining jobs home, dead.
 void SlowLane::close() {
   JobQueue left;
   {
@@ -70,7 +70,7 @@ void SlowLane::close() {
   }
 }
 
-/// The last thread to go, because the server stops, leaves nobody hanging.
+/// The last thread to end, because the server stops, closes the lane, so no job waits for ever.
 void SlowLane::thread_left() {
   if (threads_running_.fetch_sub(1, std::memory_order_acq_rel) == 1) close();
 }
@@ -95,7 +95,7 @@ void SlowLane::put_back(std::unique_ptr<SlowJob> job) {
   go_home(std::move(job));
 }
 
-/// Without threads for logins or scripts, which a door without those does not start, every thread does everything.
+/// A door without logins or scripts has no threads for them, and every thread takes every job.
 SlowLane::Duty SlowLane::duty_for(const SlowJob &job) const {
   if (job.all_done()) return Duty::scan;
   const Op &op = job.op();
@@ -119,7 +119,7 @@ size_t SlowLane::logins_waiting() {
   return login_jobs_.size() + delayed_.count_if([this](const SlowJob &job) { return duty_for(job) == Duty::login; });
 }
 
-/// Between two tries of a job that waits for a table or a row.
+/// Milliseconds between two tries of a job that waits for a table or a row.
 size_t SlowLane::retry_ms_max() {
   const std::lock_guard guard(mutex_);
   return std::max<size_t>(limits::busy_retry_ms_max, jobs_waiting() / limits::busy_tries_per_ms_max);
@@ -183,7 +183,7 @@ std::unique_ptr<SlowJob> SlowLane::take_first(JobQueue &queue) {
   return first != nullptr ? queue.remove(*first) : nullptr;
 }
 
-/// Jobs that have run little go first, in turns with those that were held up, but not for ever.
+/// Jobs that have run little go first, in turns with held-up ones, but do not starve the long-running ones.
 std::unique_ptr<SlowJob> SlowLane::take_runnable(int64_t now_ms) {
   std::unique_ptr<SlowJob> job;
   if (!long_running_.empty() && long_running_due_ms_ <= now_ms) job = take_long_running(now_ms);
@@ -199,8 +199,8 @@ std::unique_ptr<SlowJob> SlowLane::take_long_running(int64_t now_ms) {
   return job;
 }
 
-/// No job that could run waits for those that cannot. A job that works long until it is held up must leave threads to
-/// others, too, and so counts as one that stays.
+/// Runnable jobs do not wait for held-up ones. A job that works long before it is held up must leave threads to others,
+/// too, and so counts as one that stays.
 std::unique_ptr<SlowJob> SlowLane::take_held_up() {
   held_up_next_ = false;
   const bool may_stay = staying_ < std::max<size_t>(staying_max(), 1);
@@ -214,7 +214,7 @@ std::unique_ptr<SlowJob> SlowLane::take_held_up() {
 void SlowLane::allow_row_wait(SlowJob &job) {
   const bool held_up = job.is_held_up();
   job.row_wait_ms = limits::row_wait_shared_ms / (1 + static_cast<int>(jobs_waiting()));
-  // Else none of many jobs would ever be in the storage engine's queue.
+  // Otherwise none of many jobs would ever be in the storage engine's queue.
   if (held_up) job.row_wait_ms = std::max(job.row_wait_ms, 1);
   const bool may_stay = staying_ < staying_max() && (held_up || held_up_.empty());
   job.stays = job.writes_next() && (may_stay || (held_up && job.long_running));
@@ -266,7 +266,7 @@ void SlowLane::unpark_ready() {
   for (const epoll_event &event : std::span(events).first(count)) unpark(static_cast<SlowJob *>(event.data.ptr));
 }
 
-/// A client that takes nothing for as long as a silent one may stay is closed.
+/// A client that reads nothing for the idle timeout is closed.
 void SlowLane::unpark_silent(int64_t now_ms, Counters &counters) {
   if (options_.idle_timeout_ms <= 0) return;
   const std::lock_guard guard(mutex_);
@@ -285,8 +285,8 @@ void SlowLane::unpark(SlowJob *job) {
   queue_for(*job).push_back(parked_.remove(*job));
 }
 
-/// `table` is not held any more: whoever waits for it goes home. One by one, and each with a commit of its own, they
-/// would still be at it when the next lock comes.
+/// `table` is no longer held: jobs that wait for it go home. One by one, each with its own commit, they might not
+/// finish before the next lock.
 void SlowLane::let_go(const TableSpec &table) {
   JobQueue free;
   const auto let_go_from = [&](JobQueue &jobs) {
@@ -305,9 +305,8 @@ void SlowLane::let_go(const TableSpec &table) {
   }
 }
 
-/// A row of `table` was locked and is not any more. Often the other waiters for its rows were waiting for the same
-/// transaction. A few are tried now, those first that have waited longest; if they get their rows, they have more
-/// tried.
+/// A row lock in `table` was released. Other waiters for rows of it were often waiting for the same transaction: tries
+/// a few of them, the longest waiting first; those that get their rows cause further tries.
 void SlowLane::try_waiters_for_rows(const TableSpec &table) {
   const std::lock_guard guard(mutex_);
   JobQueue tried;
@@ -338,7 +337,8 @@ bool SlowLane::waits_for(const SlowJob &job, const TableSpec &table, Progress he
 }
 
 void SlowLane::go_home(std::unique_ptr<SlowJob> job) {
-  // The position dies here, on a thread of the engine's; the ops before the connection that their slots belong to.
+  // The position must be deleted here, on a thread of the engine, and the ops before the connection that owns their
+  // slots.
   job->position.reset();
   job->work.reset();
   std::unique_ptr<Connection> connection = std::move(job->connection);

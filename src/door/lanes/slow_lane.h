@@ -1,18 +1,18 @@
-// slow_lane.h: where requests go that are too much for a worker's turn.
+// slow_lane.h: SlowLane, the threads for requests that are too much for a worker's turn.
 //
-// A find that reads or answers a lot, and any request for a table that DDL holds now, leaves its worker with its
-// connection and its later ops. Lane threads run those ops one at a time. A long reply streams: between rows the
-// written bytes leave at once, so that memory stays bounded; a client that does not read loses its lane thread within
-// limits::client_stall_ms_max and holds nothing but its connection, as the engine notes a position and gives up tables
-// and read view. A job that has used up its time while others wait goes to the end of the queue, so that a find of a
-// few rows waits for no scan. When all ops are answered the connection goes home to its worker. When one job has got a
-// table that others wait for, they go home as well: their worker runs them together.
+// A find that reads or answers a lot, or any request for a table that DDL holds, leaves its worker with its connection
+// and the connection's later ops. Lane threads run those ops one at a time. A long reply streams: between rows the
+// written bytes are sent at once, so memory stays bounded. A client that does not read loses its lane thread within
+// limits::client_stall_ms_max: the engine notes a position and gives up tables and read view. A job that has used up
+// its time while others wait goes to the end of the queue, so that a find of a few rows waits for no scan. When all ops
+// are answered the connection goes home to its worker. When one job gets a table that others wait for, those go home as
+// well: their worker runs them together.
 //
-// A commit may stall, for a disk or a replica. So that finds never wait for those of others, a door that writes has one
-// thread more than may have jobs that write.
+// A commit may stall, for a disk or a replica. So that finds never wait for other clients' commits, a door that writes
+// has one thread more than may run writing jobs.
 //
-// Nor for scripts that may compute for seconds (Script::may_last()): these have threads of their own, the first from
-// the beginning and others when they are needed, up to Options::script_threads. They run at a lower priority.
+// Scripts that may compute for seconds (Script::may_last()) have threads of their own, with a lower priority: one from
+// the beginning and others when needed, up to Options::script_threads.
 //
 // Jobs that wait for a table or a row lock are tried again and again, in turns with jobs that were not held up. The
 // more there are, the shorter each try waits. All threads but one may wait longer for a row: their jobs have a place in
@@ -71,7 +71,7 @@ class SlowLane {
   size_t retry_ms_max();
   bool queue_up(std::unique_ptr<SlowJob> &job);
   void put_back(std::unique_ptr<SlowJob> job);
-  /// A job that stayed, or wrote, has left its thread.
+  /// A job has left its thread; `stayed`, `wrote`: as the thread had counted it.
   void left(bool stayed, bool wrote);
   void left_script();
   size_t scan_threads() const { return std::max<uint32_t>(options_.scan_threads, 1); }
@@ -106,7 +106,7 @@ class SlowLane {
   net::Poller parked_poller_;  // watched by every scan thread
   Logins logins_;
 
-  std::mutex mutex_;  // a leaf but for that of a worker's inbox
+  std::mutex mutex_;  // may be held while an inbox's mutex is taken
   bool closed_ = false;
   JobQueue login_jobs_;   // runnable, by login threads alone
   JobQueue script_jobs_;  // runnable or held up, by script threads alone
@@ -116,10 +116,10 @@ class SlowLane {
   JobQueue held_up_;                 // runnable, too
   JobQueue long_running_;            // likewise
   bool held_up_next_ = false;        // it is their turn
-  int64_t long_running_due_ms_ = 0;  // when one of these comes first
+  int64_t long_running_due_ms_ = 0;  // when a long-running job is next
   size_t staying_ = 0;               // threads that may wait long for a row
   size_t writing_ = 0;               // threads with jobs that write
-  bool passed_by_ = false;           // a job that writes was, by a thread that rests now
+  bool passed_by_ = false;           // a thread that rests now has passed by a job that writes
   JobQueue delayed_;                 // until due_ms
   JobQueue parked_;                  // until the client reads
 };

@@ -60,22 +60,22 @@ struct StatementPool::State {
   std::shared_ptr<Bell> call_one();
 
   const std::string name;
-  std::mutex mutex;  // guards all that follows; a leaf but for that of a session
+  std::mutex mutex;  // guards the members below; taken before sessions' mutexes
   std::condition_variable left;
   JobQueue statements;
   JobQueue logins;
   size_t logins_running = 0;
   Arrivals endings;
   size_t endings_waiting = 0;
-  PoolThread *serving = nullptr;  // those that have a job
+  PoolThread *serving = nullptr;  // threads that have a job
   size_t threads = 0;
   size_t orphans = 0;  // threads that stop() does not wait for
-  /// Idle ones. The last one to fall asleep is called first: its data is still in the processor's cache, and
-  /// superfluous ones sleep until they leave. Has room for all threads.
+  /// Idle threads. The last one to sleep is called first: its data is still in the processor's cache, and surplus
+  /// threads sleep until they end. Has room for all threads.
   std::vector<PoolThread *> asleep;
-  size_t waking = 0;  // those that have been called and have yet to look for work
+  size_t waking = 0;  // threads that were called and have not looked for work yet
   bool stopped = false;
-  std::optional<pthread_t> left_last;  // which nobody has joined yet
+  std::optional<pthread_t> left_last;  // the last ended thread, not joined yet
   Counters counters;
 };
 
@@ -123,7 +123,7 @@ std::unique_ptr<SlowJob> StatementPool::State::take() {
   return logins.pop_front();
 }
 
-/// With the mutex held. Starts a thread if there are too few for what waits; false if there is none at all.
+/// With the mutex held. Starts a thread if there are too few for the waiting jobs; false if there is none at all.
 bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self) {
   const size_t logins_next = std::min(logins.size(), limits::pool_logins_max - logins_running);
   const size_t wanted = statements.size() + logins_next + std::min(endings_waiting, limits::pool_endings_max);
@@ -140,7 +140,7 @@ bool StatementPool::State::has_threads_enough(const std::shared_ptr<State> &self
   return threads != 0;
 }
 
-/// With the mutex held. What ends the wait of an idle thread for the newly queued job; nullptr: none is idle.
+/// With the mutex held. The bell of an idle thread for the new job; nullptr: none is idle.
 std::shared_ptr<Bell> StatementPool::State::call_one() {
   if (asleep.empty()) return nullptr;
   PoolThread *const one = asleep.back();
@@ -211,8 +211,8 @@ void StatementPool::PoolThread::serve_all() {
   --state.threads;
   if (orphaned) --state.orphans;
   state.left.notify_all();
-  // Each joins the one before it and stop() the last, so that none is in this code any more when the library is
-  // unloaded. Nobody is left to join an orphan.
+  // Each ending thread joins the previous one and stop() the last, so that none runs this code when the library is
+  // unloaded. No thread is left to join an orphan.
   std::optional<pthread_t> before_us;
   if (orphaned) pthread_detach(pthread_self());
   else before_us = std::exchange(state.left_last, pthread_self());
@@ -220,7 +220,7 @@ void StatementPool::PoolThread::serve_all() {
   if (before_us) pthread_join(*before_us, nullptr);
 }
 
-/// With the lock held, before and after. False: nobody has called it for as long as an idle thread stays.
+/// With the lock held, before and after. False: it was not called within the idle time of a thread.
 bool StatementPool::PoolThread::sleep(std::unique_lock<std::mutex> &lock) {
   called = false;
   state_->asleep.push_back(this);
@@ -295,7 +295,7 @@ void StatementPool::end(std::unique_ptr<Connection> connection) {
       --state.endings_waiting;
     }
   }
-  end_session(*connection);  // here, for want of a thread
+  end_session(*connection);  // here, because no thread could be started
 }
 
 void StatementPool::stop() {

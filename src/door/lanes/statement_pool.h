@@ -1,10 +1,10 @@
-// statement_pool.h: the threads on which the server serves what no worker answers: logins, statements, ends of
-// sessions.
+// statement_pool.h: StatementPool, the threads on which the server serves logins, statements and ends of sessions that
+// no worker serves.
 //
-// A statement may wait for hours, so there is a thread for each that is under way: a new one when none is idle, and as
-// many as there are connections at most. A thread that has had nothing to do for limits::pool_idle_s leaves. A
-// connection is here for one command; then it goes home. A thread of the pool is no thread of the engine's: for the
-// length of a command it is the session's.
+// A statement may wait for hours, so each running statement has a thread: a new one is started when none is idle, up to
+// the number of connections. A thread ends after limits::pool_idle_s without work. A connection is here for one
+// command; then it goes home. The pool's threads are not the engine's: during a command a thread belongs to the
+// session.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,15 @@ class StatementPool {
   StatementPool(const StatementPool &) = delete;
   StatementPool &operator=(const StatementPool &) = delete;
 
-  /// Takes a job with a statement as its next op. Any thread. If no thread can be started for it, its connection goes
-  /// home dead.
+  /// Takes a job with a statement as its next op. Any thread. If no thread can be started, the connection goes home
+  /// dead.
   void submit(std::unique_ptr<SlowJob> job);
-  /// Takes a dead connection, to end its session and delete it. Any thread.
+  /// Ends the session of a dead connection, and deletes the connection. Any thread.
   void end(std::unique_ptr<Connection> connection);
-  /// Interrupts running statements, ends the sessions of all jobs here, and waits for all threads but its caller: if
-  /// that is one of the pool's, its statement goes on, and then its session ends. When all workers have left.
+  /// Interrupts running statements, ends the sessions of all jobs, and waits for all threads but its caller: if the
+  /// caller is one of them, its statement goes on, and its session ends after that. Called when all workers have ended.
   void stop();
-  /// Has stop(), which another thread is in, not wait for the calling one, if that is one of the pool's.
+  /// Makes another thread's stop() not wait for the calling thread, if that is one of the pool.
   void spare_caller();
 
   /// Adds what its threads counted.

@@ -13,7 +13,7 @@ Flow StreamValve::flow(Output &output) {
   if (output.pending_bytes() < flush_bytes) return Flow::more;
   if (looked_ms_ == 0) begin_slice(clock_ms());
   if (!flush(limits::client_stall_ms_max)) return Flow::pause;
-  // Large rows to a slow client: it may take long until enough of them have passed for the engine to ask again.
+  // With large rows and a slow client it may take long until the engine calls still_wanted() again.
   const int64_t now_ms = clock_ms();
   if (now_ms - looked_ms_ < slice_ms_) return Flow::more;
   time_is_up(now_ms);
@@ -73,8 +73,8 @@ void StreamValve::resume() {
   if (connection_.output.pending_bytes() < flush_bytes) stalled_ = false;
 }
 
-/// The time counts from the first row. A scan that took long to find its place again gets as long to go on from there,
-/// or it might never advance.
+/// The time counts from the first row. A scan that took long to resume gets as long to continue, otherwise it might
+/// never advance.
 void StreamValve::begin_slice(int64_t now_ms) {
   looked_ms_ = now_ms;
   slice_ms_ = std::max<int64_t>(limits::slice_ms, now_ms - begin_ms_);
@@ -87,7 +87,7 @@ bool StreamValve::reader_is_there(Output &output) {
     case net::Presence::gone: connection_.die(); return false;
     case net::Presence::ended: break;
   }
-  // A client that was killed and one that waits for its answers look alike until they are sent something.
+  // Only sending shows whether a client is dead or waits for answers.
   doubtful_ = true;
   if (output.pending_bytes() != 0) flush(0);
   return !stalled_ && !connection_.is_dead();

@@ -1,6 +1,6 @@
 // stream_valve.h: StreamValve, through which a long reply leaves while it is still being written.
 //
-// A scan thread has one for the job it runs, while it runs it.
+// A scan thread has one while it runs a job.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class SlowLane;
 /// Sends the rows of a stream while the engine reads on, and ends the stream when its client is gone.
 class StreamValve final : public Valve {
  public:
-  /// Unsent bytes of a stream above which a flush begins, and below which a parked client counts as reading again.
+  /// A flush begins above so many unsent bytes; below them a parked client counts as reading again.
   static constexpr size_t flush_bytes = size_t{64} << 10;
 
   StreamValve(SlowLane &lane, Connection &connection, const std::atomic<bool> &stop, Counters &counters)
@@ -30,14 +30,14 @@ class StreamValve final : public Valve {
   Flow still_wanted(Output &output) override;
   bool doubts_reader() const override { return doubtful_; }
 
-  /// Whether the job has had its time and others wait for the thread.
+  /// Whether the job has used up its time and others wait for the thread.
   bool time_is_up(int64_t now_ms);
   bool time_was_up() const { return time_is_up_; }
 
-  /// Sends until nothing is left. False if that took longer than `patience_ms`, or the connection or its thread ends.
+  /// Sends until nothing is left. False if that takes longer than `patience_ms`, or the connection or its thread ends.
   bool flush(int patience_ms);
-  /// Before a paused reply goes on: sends the rest of it, as far as the client takes it at once. Without this, each
-  /// time a client takes a little, a whole row would be written for it.
+  /// Called before a paused reply continues: sends as much of it as the client takes at once. Otherwise a whole row
+  /// would be written each time a slow client reads a little.
   void resume();
   bool stalled() const { return stalled_; }
 

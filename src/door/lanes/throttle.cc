@@ -13,7 +13,7 @@ constexpr int64_t forgiven_ms = 60'000;
 }  // namespace
 
 const Throttle::Rule Throttle::rules_[rule_count] = {
-    // An account from one place: a person's mistakes are free, a program that repeats one gets slower and slower.
+    // An account from one place: a person's mistakes are free; a program that repeats them gets slower and slower.
     {.free = 3, .delay_ms = 100, .delay_ms_max = 5'000, .backlog_ms = 10'000, .turns = true},
     // An address: many applications may share it.
     {.free = 30, .delay_ms = 20, .delay_ms_max = 100, .backlog_ms = 5'000, .turns = true},
@@ -61,7 +61,7 @@ void Throttle::note(Bytes place, Bytes user, bool succeeded, int64_t now_ms) {
   for (size_t i = 0; i < rule_count; ++i) {
     const std::string name = key(i, place, user);
     if (succeeded) {
-      // That this account is fine from this place says nothing of others.
+      // A success of this account from this place says nothing about others.
       if (Entry *const entry = i == 0 ? find(name) : nullptr) entry->failures = 0;
       continue;
     }

@@ -1,7 +1,7 @@
-// write_job.h: WriteJob, a worker's turn whose writers are in the write lane, with their connections, and those that
+// write_job.h: WriteJob, a worker's turn in the write lane, with the connections of its writers and of clients that
 // have committed and wait for the flush.
 //
-// One thread has it at a time, or a queue: its worker, then the lane, then its worker again.
+// One thread or queue has it at a time: its worker, then the lane, then its worker again.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ struct WriteJob final : Turn {
   WriteJob() = default;
   WriteJob(const WriteJob &) = delete;
   WriteJob &operator=(const WriteJob &) = delete;
-  /// Connections that are still away have nowhere to go.
+  /// Closes the connections that are still away.
   ~WriteJob() { close(); }
 
   Home *home = nullptr;
   size_t readers = 0;          ///< number of slices that were answered before it left
-  size_t unflushed = 0;        ///< number of slices after those that are done, but for a flush
-  bool away = false;           ///< the connections of all others are the job's own
+  size_t unflushed = 0;        ///< number of slices after them that are done except for a flush
+  bool away = false;           ///< the job owns the connections of all other slices
   bool refused = false;        ///< the lane is closed, and has not run it
   int64_t began_us = 0;        ///< when the turn began
-  pool::Charge charge;         ///< its ops live as long as somebody else's commit
+  pool::Charge charge;         ///< for its ops, which live until another client's commit ends
   WriteJob *behind = nullptr;  ///< in a WriteJobs
 
-  /// Those that are away.
+  /// The slices of connections that are away.
   std::span<Slice> clients() { return slices().subspan(readers); }
-  /// Those of them that have yet to be run.
+  /// The slices that have not been run yet.
   std::span<Slice> writers() { return slices().subspan(readers + unflushed); }
 
   /// Ends the connections that are away.

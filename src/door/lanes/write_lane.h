@@ -1,17 +1,15 @@
-// write_lane.h: where writers wait for the disk, so that no reader does.
+// write_lane.h: WriteLane, the threads on which writers wait for the disk, so that no reader does.
 //
-// A worker gives the writers of its turn away: the turn leaves as a WriteJob, and the worker goes on with other
-// connections. A committer runs what all workers of the door have left, as one run and so one transaction; what comes
-// meanwhile is in the next. Where commits sleep long the next need not wait for that: while one committer waits for the
-// disk another uses the processor. A connection's requests stay in order, for it is away until its writes are settled,
-// which its worker does when the job is home.
+// A worker's turn with writers leaves as a WriteJob, and the worker goes on with other connections. A committer runs
+// the waiting jobs of all workers as one run, and so one transaction; later jobs are in the next. If commits sleep long
+// the next run need not wait: while one committer waits for the disk another uses the processor. A connection's
+// requests stay in order, because it is away until its worker settles its writes, when the job is home.
 //
-// Clients that have committed what their transactions wrote, but for the flush, come in the same way, and a run's flush
-// is theirs.
+// Clients with transactions that are committed except for the flush come in the same way, and share a run's flush.
 //
-// A commit that has been quick may stall the next time, for a replica, a full disk or a frozen node: where it may
-// (Engine::commits_may_wait()) no worker commits. Elsewhere one that commits by itself spares two wakes: there writers
-// are given away only where others read and runs have been seen to sleep, as for rows.
+// A commit that was quick may stall the next time, for a replica, a full disk or a frozen node: if it may
+// (Engine::commits_may_wait()) no worker commits. Otherwise a worker that commits by itself saves two wakes: writers go
+// to the lane only if other clients read and runs have slept, for row locks, say.
 #pragma once
 
 #include <atomic>
@@ -33,18 +31,18 @@ namespace postern::door {
 
 class WriteLane {
  public:
-  /// Microseconds that a run of writes sleeps, at least, where it is given away: less is not worth two wakes.
+  /// The least sleep of a run, in microseconds, that is worth giving it away: a shorter one costs less than two wakes.
   static constexpr int64_t sleep_us_min = 50;
-  /// Microseconds that it sleeps, at least, where another may begin meanwhile: smaller groups flush more often, which
-  /// takes the processor's time, too.
+  /// The least sleep, in microseconds, during which another run may begin: smaller groups flush more often, which costs
+  /// processor time, too.
   static constexpr int64_t long_sleep_us_min = 500;
-  /// After one that had to leave locked rows so many runs begin when the one before has ended: of two that change the
-  /// same rows the second would wait, and leave the rest to the slow lane, one by one, when its time is over.
+  /// After a run that met locked rows, so many runs begin only when the one before has ended: of two runs that change
+  /// the same rows the second would wait until its time is over, and leave the rest to the slow lane, one by one.
   static constexpr uint32_t runs_apart = 16;
-  /// Of so many runs by workers one is looked at, how long it sleeps.
+  /// One in so many runs by workers has its sleep measured.
   static constexpr uint32_t runs_per_look = 8;
 
-  /// Everything outlives the lane. `ready` is called once, by a committer, when there is one for jobs.
+  /// Everything outlives the lane. `ready` is called once, by a committer, when the first can take jobs.
   WriteLane(const Options &options, Engine &engine, std::function<void()> ready);
   ~WriteLane();
 
@@ -54,38 +52,38 @@ class WriteLane {
 
   /// Whether a turn's writes are worth giving away. Any thread.
   bool pays() const { return slept_us() >= sleep_us_min; }
-  /// How long a run of writes has slept. Any thread.
+  /// Notes how long a run of writes slept. Any thread.
   void note_run(int64_t slept_us) { slept_us_.store(slept_us, std::memory_order_relaxed); }
-  /// Takes a job that is away, from start() on: a client may come before the committers. False, and the job left, if
+  /// Takes a job, from start() on: clients may come before the committers. False, with the job left to the caller, if
   /// the lane is closed. Any thread.
   bool submit(std::unique_ptr<WriteJob> &job);
 
   void add_counters(Counters &sum) const;
-  /// Adds how long requests took that were done here.
+  /// Adds the latencies of requests that were done here.
   void add_latencies(Latencies &sum) const;
 
   // For committers.
 
   bool stopped() const { return stop_.load(std::memory_order_acquire); }
   const std::atomic<bool> &stop_flag() const { return stop_; }
-  /// One is there, and ready.
+  /// A committer is ready.
   void open();
-  /// One leaves: the lane takes no more, and jobs that nobody has taken go home, refused.
+  /// A committer ends: the lane takes no more jobs, and waiting ones go home, refused.
   void close(Committer &leaving);
-  /// One cannot come: so it is where it was the last that could.
+  /// A committer cannot start; if it was the last that could, this is close().
   void give_up(Committer &missing);
-  /// Whether it is the one to take what comes next. Else it rests, until it is, and is woken then.
+  /// Whether `one` takes the next jobs. If not it rests, and is woken when it does.
   bool comes_first(Committer &one);
-  /// For that one: how many clients wait.
+  /// For the first committer: how many clients wait.
   size_t writers_waiting();
 
   struct Taken {
     WriteJobs jobs;
     size_t writers = 0;  ///< the connections of these
   };
-  /// It takes all that waits, and somebody else comes first.
+  /// Takes all waiting jobs; another committer becomes the first.
   Taken take();
-  /// The committer's jobs are done; whether it had to leave locked rows.
+  /// The committer's jobs are done; `left_rows`: it met locked rows.
   void done(bool left_rows);
 
  private:
@@ -107,9 +105,9 @@ class WriteLane {
   WriteJobs waiting_;
   size_t writers_waiting_ = 0;    // the connections of these
   size_t runs_ = 0;               // under way
-  uint32_t runs_apart_ = 0;       // so many are yet to begin when the one before has ended
-  Committer *first_ = nullptr;    // takes what comes next
-  Committer *resting_ = nullptr;  // the one that rests since last, and after it the others
+  uint32_t runs_apart_ = 0;       // so many runs still have to wait for the end of the one before
+  Committer *first_ = nullptr;    // takes the next jobs
+  Committer *resting_ = nullptr;  // the one that began to rest last, followed by the others
 };
 
 }  // namespace postern::door
