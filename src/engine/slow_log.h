@@ -5,7 +5,7 @@
 
 namespace postern::engine {
 
-/// Writes to the server's slow log, in its format, where that is switched on and goes to a file. On a thread of a door.
+/// Writes to the server's slow log, in its format, if it is enabled and written to a file. On a door's thread.
 void write_slow_log(const SlowRequest &request);
 
 }  // namespace postern::engine

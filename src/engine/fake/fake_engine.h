@@ -1,8 +1,7 @@
 // fake_engine.h: FakeEngine, an engine over ordered tables in memory, for tests and tools.
 //
-// It keeps every promise of executor.h, and can misbehave on request the way the world does: tables that DDL holds,
-// storage engines that fail, a server that stops. Tables may be changed from any thread at any time; executors belong
-// to their threads.
+// It keeps every promise of executor.h, and simulates faults on request: tables that DDL holds, storage engines that
+// fail, a server that stops. Any thread may change tables at any time; executors belong to their threads.
 //
 //   FakeEngine engine;
 //   engine.create("shop", "user", {{"id"}, {"name", FakeEngine::Type::text}}, {{"PRIMARY", {"id"}}});
@@ -35,13 +34,13 @@ class FakeEngine final : public Engine {
     integer,  ///< 64 bits, signed
     natural,  ///< 64 bits, unsigned
     real,     ///< a double; read as its shortest text
-    text,     ///< compared without regard to the case of ASCII letters and to blanks at the end
-    blob,     ///< compared as bytes; no filter but for NULL
+    text,     ///< compared without ASCII case and trailing blanks
+    blob,     ///< compared as bytes; filters only with NULL
   };
   struct Column {
     std::string name;
     Type type = Type::integer;
-    bool nullable = true;  ///< for keys: NULL has a place in the column's order
+    bool nullable = true;  ///< for keys: NULL has a position in the column's order
   };
   struct Index {
     std::string name;
@@ -51,14 +50,14 @@ class FakeEngine final : public Engine {
   enum class Kind : uint8_t { base, view };
   using Cell = std::optional<std::string>;  ///< without a value: NULL
 
-  /// What goes wrong by chance, in thousandths of the ops.
+  /// Random faults, in thousandths of the ops.
   struct Faults {
     uint64_t seed = 0;
     uint32_t busy = 0;    ///< the op's table is held by DDL
-    uint32_t pause = 0;   ///< a find is more work than it seemed
+    uint32_t pause = 0;   ///< a find is more work than estimated
     uint32_t error = 0;   ///< the storage engine fails
     uint32_t locked = 0;  ///< another transaction has locked a row that the op changes
-    uint32_t lost = 0;    ///< the transaction of a run that wrote something is lost
+    uint32_t lost = 0;    ///< the transaction of a run with writes is lost
   };
 
   FakeEngine();
@@ -70,31 +69,31 @@ class FakeEngine final : public Engine {
   /// Replaces the table if there is one.
   void create(Bytes database, Bytes table, std::vector<Column> columns, std::vector<Index> indexes,
               Kind kind = Kind::base);
-  /// All rows in the order of the first index, for tests to look at.
+  /// All rows in the order of the first index, for tests.
   std::vector<std::vector<Cell>> rows(Bytes database, Bytes table) const;
   /// One cell for each column. A cell of an integer column holds a number.
   void insert(Bytes database, Bytes table, const std::vector<Cell> &row);
   void drop(Bytes database, Bytes table);
   void rename_column(Bytes database, Bytes table, Bytes from, Bytes to);
 
-  /// Accounts that logins are compared with; one may do everything with the tables that it was allowed.
+  /// Accounts for logins; each may do everything with the tables granted to it.
   void create_account(Bytes user, Bytes password);
   void drop_account(Bytes user);
   void allow(Bytes user, Bytes database, Bytes table);
   void forbid(Bytes user, Bytes database, Bytes table);
 
-  /// From now on, or no longer, DDL holds the table: its ops are busy.
+  /// Whether DDL holds the table, so that its ops are busy.
   void set_busy(Bytes database, Bytes table, bool busy);
-  /// From now on finds in the table fail with this error of the storage engine; 0 heals it.
+  /// Makes finds in the table fail with this error of the storage engine; 0: succeed again.
   void set_engine_error(Bytes database, Bytes table, int32_t code);
-  /// Holds for executors attached from now on.
+  /// Applies to executors attached from now on.
   void set_faults(const Faults &faults);
   /// The server goes down: wakes every executor's thread.
   void stop();
 
-  /// Open indexes that some session still has.
+  /// Number of open indexes of all sessions.
   uint32_t bindings() const { return bindings_.load(); }
-  /// Executors that have run something since they were last idle.
+  /// Number of executors that have run something since they were last idle.
   uint32_t busy_executors() const { return busy_executors_.load(); }
 
  private:
@@ -109,7 +108,7 @@ class FakeEngine final : public Engine {
   template <class Change>
   void change(Bytes database, Bytes table, Change change);
 
-  // Executors read under a shared lock, for the length of a run; whoever changes something waits for them.
+  // Executors read under a shared lock during a run; changes wait for them.
   mutable std::shared_mutex mutex_;
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;  // by database, NUL, table
   std::map<std::string, Account, std::less<>> accounts_;               // by user

@@ -1,4 +1,4 @@
-// fake_executor.h: FakeExecutor, one thread's view of a FakeEngine, and the rows both work on. Only for the files of
+// fake_executor.h: FakeExecutor, one thread's view of a FakeEngine, and the rows that both use. Only for the files of
 // the fake engine.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace postern {
 
-/// A cell, or a key or filter value, in the form it is compared in.
+/// A cell, or a key or filter value, in comparable form.
 struct FakeEngine::StoredCell {
   bool null = true;
   int64_t number = 0;    // integer columns
@@ -108,7 +108,7 @@ inline bool parse_natural(Bytes text, uint64_t &number) {
   return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-/// Finite numbers, as a DOUBLE column has them: zero has no sign.
+/// Finite numbers, as in a DOUBLE column: zero has no sign.
 template <class Cell>
 inline bool store_real(Bytes bytes, Cell &cell) {
   const auto [end, error] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), cell.real);
@@ -171,7 +171,7 @@ inline bool holds(Comparison comparison, int difference) {
 /// The storage engine's code for a deadlock.
 constexpr int32_t deadlock_code = 149;
 
-/// An open index. Shared by nobody, so it dies with its slot.
+/// An open index. Not shared, so it dies with its slot.
 class FakeBinding final : public Binding {
  public:
   FakeBinding(const TableSpec &spec, std::atomic<uint32_t> &count) : count_(count), spec_(spec) {
@@ -242,17 +242,17 @@ class FakeExecutor final : public Executor {
   struct PreparedFilter {
     Filter::Miss miss;
     Comparison comparison;
-    bool always;  // a value that the column cannot hold, and every row differs from
+    bool always;  // a value that the column cannot hold, so every row differs from it
     uint32_t column;
     StoredCell value;
   };
-  /// A value of a key. One that no row can have matches nothing.
+  /// A key value. A value that no row can have matches nothing.
   struct PreparedKey {
     bool possible = true;
     StoredCell value;
   };
   enum class Step : uint8_t { next_row, next_value, end, pause };
-  /// A find at work, or what an edit looks for.
+  /// A running find, or the find of an edit.
   struct Walk {
     const Resolved &at;
     const Find &find;
@@ -296,7 +296,7 @@ class FakeExecutor final : public Executor {
   void undo_to(size_t mark);
   Resolved resolve(const TableSpec &spec) const;
   const Resolved &resolve(const FakeBinding &binding);
-  /// The open table of the op; null if it is answered already, or the table is busy.
+  /// The op's open table; null if the op is answered already, or the table is busy.
   const Resolved *usable_by(Op &op);
   /// Whether the running op shares a transaction with others, and is not undone with its step.
   bool shares() const { return lane_ == Lane::turn && !in_step_; }

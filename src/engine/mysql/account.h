@@ -1,4 +1,4 @@
-// account.h: MysqlAccount, a database account that the server let in.
+// account.h: MysqlAccount, a database account that the server has authenticated.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ struct user_conn;
 
 namespace postern::mysqld {
 
-/// As long as it lives its login counts among the account's connections.
+/// While it lives its login counts among the account's connections.
 struct MysqlAccount final : sql::ServerAccount {
   MysqlAccount() = default;
   MysqlAccount(const MysqlAccount &) = delete;
   MysqlAccount &operator=(const MysqlAccount &) = delete;
   ~MysqlAccount() override;
 
-  /// Those that its login made active: user and host of each.
+  /// Roles that its login activated: user and host of each.
   std::vector<std::pair<std::string, std::string>> roles;
-  /// The server's count of its connections, SQL's among them; nullptr if nothing limits those.
+  /// The server's count of the account's connections, including SQL's; nullptr if they are not limited.
   const user_conn *connections = nullptr;
 };
 

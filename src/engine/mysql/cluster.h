@@ -1,4 +1,5 @@
-// cluster.h: Certification, of the writes of a run by other nodes. Group Replication certifies each commit by itself.
+// cluster.h: Certification, by which other nodes certify a run's writes. Group Replication certifies each commit by
+// itself.
 #pragma once
 
 #include "contract/executor.h"
@@ -7,12 +8,12 @@ class THD;
 
 namespace postern::mysqld {
 
-/// A node of Group Replication that may not be read says so when a table is opened.
+/// A node of Group Replication that may not be read reports that when a table is opened.
 inline bool cluster_refuses_reads(THD *) {
   return false;
 }
 
-/// As MariaDB's in a Galera cluster, with nothing to do.
+/// The interface of MariaDB's Galera class, with nothing to do.
 class Certification {
  public:
   void begin(THD *) {}

@@ -41,7 +41,7 @@ bool is_blank(Bytes text) {
   return text.find_first_not_of(' ') == Bytes::npos;
 }
 
-/// The number the text begins with, 0 without one, as SQL takes it; `whole` if only blanks follow it.
+/// The number at the beginning of the text, 0 if there is none, as in SQL; `whole`: only blanks follow it.
 my_decimal leading_decimal(Bytes text, bool &whole) {
   my_decimal number;
   const char *end = text.data() + text.size();
@@ -66,7 +66,7 @@ Fit store_decimal(THD *thd, Field *field, const my_decimal &given) {
   return fit_of(my_decimal_cmp(field->val_decimal(&buffer), &given), 0);
 }
 
-/// A FLOAT means the text that it is printed as, not the other digits that it has as a DOUBLE.
+/// A FLOAT stands for its printed text, not for its further digits as a DOUBLE.
 Fit store_real(Field *field, Bytes text) {
   bool whole = false;
   const double given = leading_double(text, whole);
@@ -92,7 +92,7 @@ bool has_finer_end(const Field &field, Bytes text) {
          has_digit_but_zero(text.substr(point + 1 + field.decimals()));
 }
 
-/// Conversions warn of losses only when the session counts warnings; nobody wants them here.
+/// Conversions warn of losses only when the session counts warnings; the warnings are dropped here.
 class Counting {
  public:
   explicit Counting(THD *thd) : thd_(thd), before_(thd->check_for_truncated_fields) {
@@ -189,8 +189,8 @@ Fit store(THD *thd, Field *field, Bytes text) {
 Fit place(THD *thd, Field *field, Bytes text) {
   const Fit fit = store(thd, field, text);
   if (fit == Fit::exact && (is_list(*field) || field->real_type() == MYSQL_TYPE_STRING)) {
-    // Padding and trimming are no loss to `=`, but a difference in order. In an ENUM or SET only the names have a
-    // place, not the numbers that it takes as well.
+    // Padding and trimming do not matter for `=`, but for order. In an ENUM or SET only names are ordered, not the
+    // numbers that it also accepts.
     const int order = compare_as_text(field, text);
     return is_list(*field) && order != 0 ? Fit::as_text : fit_of(order, 0);
   }

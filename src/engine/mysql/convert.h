@@ -1,4 +1,4 @@
-// convert.h: from a client's text to a column's value, and whether anything was lost on the way.
+// convert.h: converts a client's text to a column's value, and reports whether anything was lost.
 #pragma once
 
 #include "contract/op.h"
@@ -12,11 +12,11 @@ namespace postern::mysqld {
 using sql::Fit;
 
 /// Stores a value that is not NULL in `field`, in the record the field points to. Text is taken in the column's own
-/// character set, numbers and dates as ASCII. Never rounds or cuts in silence: the result says so.
+/// character set, numbers and dates as ASCII. Never rounds or truncates silently: the result reports it.
 Fit store(THD *thd, Field *field, Bytes text);
 
-/// The same for the bound of a range: text that is no value of the column means the number it begins with, or, for a
-/// column of texts, itself. A text that is no date has no place among dates: SQL refuses it.
+/// The same for the bound of a range: text that is no value of the column means the number at its beginning, or, for a
+/// text column, itself. A text that is not a date cannot be compared with dates: SQL refuses it.
 Fit place(THD *thd, Field *field, Bytes text);
 
 /// How the text in `field`, of a row, compares with `text`: below 0, 0, above 0.

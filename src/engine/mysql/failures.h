@@ -1,4 +1,4 @@
-// failures.h: the server's and the storage engines' errors in our terms.
+// failures.h: maps errors of the server and of storage engines to failures.
 #pragma once
 
 #include "base/failure.h"
@@ -12,18 +12,18 @@ namespace postern::mysqld {
 using sql::nothing_said;
 using sql::ServerError;
 
-/// Of no use here: see cluster.h.
+/// Not used on MySQL: see cluster.h.
 inline const ServerError node_not_ready{};
 
-/// The error in the diagnostics area, or nothing. Clears it.
+/// The error in the diagnostics area, or none. Clears it.
 ServerError take_server_error(THD *thd);
 
-/// A failed open: by the error in the diagnostics area, which stays there.
+/// A failed open, by the error in the diagnostics area, which stays there.
 Failure open_failure(THD *thd);
-/// The failed open met a lock that others hold: try again later.
+/// Whether the failed open met a lock of another session: try again later.
 bool open_found_busy(THD *thd);
 
-/// Whether the transaction has changed a row that a rollback does not bring back.
+/// Whether the transaction has made a change that cannot be rolled back.
 bool cannot_be_undone(THD *thd);
 
 /// A storage engine's return code, not 0, as a failure; `error` becomes the server's error for it.

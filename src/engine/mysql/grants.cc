@@ -22,8 +22,8 @@ ActingAs::~ActingAs() {
   thd_->set_security_context(own_);
 }
 
-/// The server's functions for grants take this lock, each for itself, and when they give it back they give back every
-/// one that the thread has: so it cannot be kept for all of them.
+/// Each of the server's functions for grants takes this lock, and releases all locks of this kind that the thread has,
+/// so it cannot be held across them.
 bool ActingAs::grants_are_free() {
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::ACL_CACHE, "", "", MDL_SHARED, MDL_EXPLICIT);
@@ -51,7 +51,7 @@ TableLook::TableLook(THD *thd, Bytes database, Bytes name, Privilege privilege, 
 }
 
 bool TableLook::column(Bytes name) {
-  const std::string ended(name);  // the server wants it to end with a zero
+  const std::string ended(name);  // the server needs a terminating zero
   return table_ && !check_grant_column(thd_, &list_.grant, database_.c_str(), name_.c_str(), ended.c_str(),
                                        ended.size(), thd_->security_context(), privilege_);
 }

@@ -1,4 +1,4 @@
-// grants.h: the server's grants, as engine/rows/privileges asks for them.
+// grants.h: checks of the server's grants, for engine/runs/privileges.
 //
 // Belongs to one executor and is used on its thread.
 #pragma once
@@ -16,12 +16,12 @@ namespace postern::mysqld {
 
 using Privilege = Access_bitmask;
 
-/// The account whose statement the session executes.
+/// The account of the session's current statement.
 engine::InformationViewer viewer_of(THD *thd);
 
-/// Makes the account's present privileges those of the thread while it lives: its global ones with what was revoked of
-/// them for single databases, and those of its roles, which are its default ones and those that its login made active.
-/// GRANT and its like lock out whoever looks at the grants; a thread of ours does not wait for one that has begun.
+/// Gives the thread the account's present privileges while it lives: its global ones, with partial revokes, and those
+/// of its roles, which are its default ones and those that its login activated. GRANT and similar statements lock out
+/// readers of the grants; a door's thread does not wait for one that has begun.
 class ActingAs {
  public:
   ActingAs(ServerThread &thread, const sql::ServerAccount &account);
@@ -29,9 +29,9 @@ class ActingAs {
   ActingAs(const ActingAs &) = delete;
   ActingAs &operator=(const ActingAs &) = delete;
 
-  /// The grants can be looked at.
+  /// Whether the grants can be read.
   bool ready() const { return ready_; }
-  /// False if the account was dropped, or another has come before it.
+  /// False if the account was dropped, or another one now matches first.
   bool exists() const { return exists_; }
 
  private:
@@ -45,10 +45,10 @@ class ActingAs {
   bool exists_ = false;
 };
 
-/// Looks at one privilege on one table.
+/// Checks one privilege on one table.
 class TableLook {
  public:
-  /// Unless `silent`, a refusal is reported as a statement's.
+  /// Unless `silent`, a refusal is reported like that of a statement.
   TableLook(THD *thd, Bytes database, Bytes name, Privilege privilege, bool silent);
 
   bool table() const { return table_; }

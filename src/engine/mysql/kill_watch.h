@@ -1,9 +1,9 @@
-// kill_watch.h: KillWatch, which wakes threads of ours when somebody kills them or the server goes down, and interrupts
-// writes that take longer than they may.
+// kill_watch.h: KillWatch, which wakes doors' threads when they are killed or the server goes down, and interrupts
+// writes that take too long.
 //
-// MySQL notifies only the one handler of all its connections of a KILL, and of waits for rows, so a thread looks: ten
-// times a second, and two hundred times while there are writes. Owned by the engine; the thread runs from the first
-// add() on, until this is destroyed.
+// MySQL notifies only its connection handler of KILL and of waits for rows, so a thread polls: ten times a second, and
+// two hundred times while there are writes. Owned by the engine; the thread runs from the first add() on, until this is
+// destroyed.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@ class THD;
 
 namespace postern::mysqld {
 
-/// How long the running write of a thread may take. Shared by that thread and the one that looks.
+/// The time limit of a thread's running write. Shared by that thread and the watching one.
 class WriteLimit {
  public:
-  /// The writing thread: a write begins that may take until then, by now_us(); 0: it is over, and is not interrupted
-  /// any more when this returns.
+  /// For the writing thread: begins a write that may take until then, by now_us(); 0: ends it; no interruption follows
+  /// after the return.
   void set(int64_t until_us);
   /// Whether a write was interrupted since the last call.
   bool take_expired() { return expired_.load(std::memory_order_relaxed) && expired_.exchange(false); }
   bool expired() const { return expired_.load(std::memory_order_relaxed); }
 
-  /// The watching thread: interrupts a write that has used up its time, or that nobody will hear of.
+  /// For the watching thread: interrupts a write that has used up its time, or one of a stopping thread.
   void look(THD *thd, int64_t now_us, bool stopping);
 
   static int64_t now_us();
@@ -39,26 +39,26 @@ class WriteLimit {
 
 class KillWatch {
  public:
-  /// One thread that is watched; a member of what stands for it.
+  /// One watched thread; a member of its ServerThread.
   struct Watched {
     THD *thd = nullptr;
     int wake_fd = -1;                         ///< an eventfd
     WriteLimit *limit = nullptr;              ///< nullptr: it writes nothing
-    const std::atomic<bool> *stop = nullptr;  ///< the thread has to end
+    const std::atomic<bool> *stop = nullptr;  ///< whether the thread has to end
     Watched *next = nullptr;
   };
 
   KillWatch() = default;
-  /// Nobody is watched any more.
+  /// Stops watching all threads.
   ~KillWatch();
   KillWatch(const KillWatch &) = delete;
   KillWatch &operator=(const KillWatch &) = delete;
 
-  /// Any thread. Throws std::system_error or std::bad_alloc where there is no thread to be had for the first.
+  /// Any thread. Throws std::system_error or std::bad_alloc if the watching thread cannot be started.
   void add(Watched &watched);
-  /// Any thread. From here on the THD may go.
+  /// Any thread. The THD may be deleted after this.
   void remove(Watched &watched) noexcept;
-  /// Any thread, before a batch of writes: looks are frequent for a while.
+  /// Any thread, before a batch of writes: polls often for a while.
   void expect_writes();
 
  private:

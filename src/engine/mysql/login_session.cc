@@ -68,7 +68,7 @@ std::string seal(Bytes pem, Bytes text) {
   return sealed;
 }
 
-/// The client of the login that the calling thread is at. The server's structure for a connection has no room for it.
+/// The client of the calling thread's current login. The server's structure for a connection has no room for it.
 thread_local sql::Handshake *client = nullptr;
 
 // Without memory the connection is lost; the server's functions in between could not be left by an exception.
@@ -88,9 +88,8 @@ size_t tell_client(Vio *, const uchar *from, size_t size) {
   }
 }
 
-/// The server's structure for a client's connection, in memory. Authentication plugins ask its socket for the
-/// credentials of the process at the other end, and the check of what an account requires of TLS asks its session: both
-/// are the true client's.
+/// The server's structure for a client's connection, in memory. Authentication plugins read the peer's credentials from
+/// its socket, and the check of an account's TLS requirements uses its session: both belong to the real client.
 Vio *make_connection(const Peer &peer) {
   const bool local = peer.local();
   Vio *const vio = vio_new(peer.fd(), local ? VIO_TYPE_SOCKET : VIO_TYPE_TCPIP, local ? VIO_LOCALHOST : 0);
@@ -167,7 +166,7 @@ bool LoginSession::authenticate(const Login &login, engine::LoginNames names, By
   return authentic;
 }
 
-/// Whether there is one of just this name for the peer, whatever its password.
+/// Whether an account of exactly this name exists for the peer, whatever its password.
 bool LoginSession::has_account(const std::string &name) const {
   const Security_context &peer = *thd_->security_context();
   Security_context found;

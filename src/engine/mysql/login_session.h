@@ -1,4 +1,4 @@
-// login_session.h: LoginSession, one login as the server sees it.
+// login_session.h: LoginSession, one login in the server.
 #pragma once
 
 #include "engine/mysql/server.h"
@@ -16,8 +16,8 @@ namespace postern::mysqld {
 /// A client's proofs of its password. May be called on any thread.
 extern const sql::Proofs proofs;
 
-/// A session of its own, on a thread that has another, which is current again afterwards. Its client is `handshake`,
-/// whose address and credentials are those of `peer`.
+/// A temporary session on a thread that has another, which becomes current again afterwards. Its client is `handshake`,
+/// with the address and credentials of `peer`.
 class LoginSession {
  public:
   LoginSession(THD *outer, sql::Handshake &handshake, const Peer &peer);
@@ -26,18 +26,18 @@ class LoginSession {
   LoginSession &operator=(const LoginSession &) = delete;
 
   THD *thd() const { return thd_; }
-  /// As the server sees the connection.
+  /// The connection as the server sees it.
   static sql::Handshake::Listeners listeners(const Peer &peer) {
     if (peer.tls() != nullptr) return sql::Handshake::Listeners::nobody_tls;
     return peer.local() ? sql::Handshake::Listeners::nobody_local : sql::Handshake::Listeners::anybody;
   }
 
-  /// False with an error in the diagnostics area, or none. `unnamed`: the name for a login that must not get into a
-  /// log.
+  /// False with an error in the diagnostics area, or without one. `unnamed`: the name for a login that must not appear
+  /// in logs.
   bool authenticate(const Login &login, engine::LoginNames names, Bytes unnamed);
-  /// Reports the end to audit plugins and components. False: one of them refuses the client.
+  /// Reports the outcome to audit plugins and components. False: one of them refuses the client.
   bool report();
-  /// The account after a successful login; nullptr with `error` if it is good for SQL alone.
+  /// The account after a successful login; nullptr with `error` if it may use only SQL.
   std::shared_ptr<const Account> account(ServerError &error);
   /// CURRENT_USER().
   std::string account_name() const;

@@ -47,7 +47,7 @@ OpenAttempt open_without_waiting(THD *thd, Table_ref &list, const std::function<
     thd->clear_error();
     return {.state = TableState::again};
   }
-  // The metadata lock was taken before the open failed; kept, it would stand in the way of CREATE TABLE.
+  // The metadata lock was taken before the open failed; kept, it would block CREATE TABLE.
   thd->mdl_context.rollback_to_savepoint(context.start_of_statement_svp());
   if (open_found_busy(thd)) {
     take_server_error(thd);

@@ -6,15 +6,15 @@
 
 namespace postern::mysqld {
 
-/// A new row, which is in record[0].
+/// Inserts the row in record[0].
 inline int insert_row(TABLE &table) {
   return table.file->ha_write_row(table.record[0]);
 }
-/// The row of record[1] becomes that of record[0].
+/// Updates the row in record[1] to that in record[0].
 inline int update_row(TABLE &table) {
   return table.file->ha_update_row(table.record[1], table.record[0]);
 }
-/// The row in record[0].
+/// Deletes the row in record[0].
 inline int delete_row(TABLE &table) {
   return table.file->ha_delete_row(table.record[0]);
 }

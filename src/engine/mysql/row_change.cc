@@ -27,7 +27,7 @@ class Strict {
   Strict_error_handler handler_;
 };
 
-/// While one lives, columns take NULL whatever they are, for triggers that put something else there.
+/// While one lives, all columns accept NULL, for triggers that replace it.
 class TemporaryNulls {
  public:
   explicit TemporaryNulls(THD *thd, Table_trigger_dispatcher *triggers) : triggers_(triggers) {
@@ -69,7 +69,8 @@ void RowChange::begin_insert(std::span<const Value> values) {
   write_.thd->lex->sql_command = SQLCOM_INSERT;
   draft.begin(*write_.table, values);
   mark_for_insert();
-  // A column complains once a statement of INSERT: it knows whether it did, and SQL may have had this TABLE before.
+  // A column warns once for each INSERT statement: it remembers that it did, maybe in an earlier statement on this
+  // TABLE.
   for (Field **field = table().field; *field != nullptr; ++field) (*field)->reset_warnings();
 }
 
@@ -135,7 +136,7 @@ Step RowChange::fill_insert() {
   return step == Step::good ? check_nulls() : step;
 }
 
-/// The values of the draft, each in its column. An update knows no next_number_field.
+/// Stores the draft's values in their columns. An update must not see next_number_field.
 inline Step RowChange::store_draft() {
   TABLE &opened = table();
   for (size_t i = 0; i < draft.size(); ++i) {
@@ -185,7 +186,7 @@ Step RowChange::run_before_triggers(enum_trigger_event_type event) {
   return step == Step::good ? compute_generated() : step;
 }
 
-/// Triggers may set NULL where none is allowed, for each other.
+/// Triggers may set NULL in NOT NULL columns temporarily.
 Step RowChange::check_nulls() {
   for (Field **field = table().field; *field != nullptr; ++field)
     if ((*field)->check_constraints(ER_BAD_NULL_ERROR) != TYPE_OK) return write_.fail_as_told(Failure::bad_value);
@@ -260,7 +261,7 @@ Step RowChange::update() {
     if (code == 0) write_.changed_row(Counter::rows_updated);
     if (write_.op->verb == Verb::insert && code == 0) ++write_.outcome.changed;
   }
-  // A row that had the values already is counted among the changed ones, as it always was.
+  // A row that had the values already counts as changed, as it always did.
   if (write_.op->verb == Verb::edit) ++write_.outcome.changed;
   return fire(TRG_EVENT_UPDATE, TRG_ACTION_AFTER);
 }
@@ -301,8 +302,8 @@ Step RowChange::check_changed_row() {
   return Step::good;
 }
 
-/// Whether the id that the server counts becomes another one. The storage engine then raises the counter under a lock
-/// that it keeps until the transaction ends, and may wait for that lock with the row changed already.
+/// Whether the AUTO_INCREMENT column gets another value. The storage engine then raises the counter under a lock that
+/// it keeps until the transaction ends, and may wait for that lock with the row changed already.
 bool RowChange::changes_autoinc() const {
   TABLE &opened = table();
   Field *const id = opened.found_next_number_field;
@@ -325,7 +326,7 @@ Step RowChange::fail_by_key(int code) {
   return write_.fail_with(code);
 }
 
-/// A generated column takes no value but the one it computes, or NULL where one has to be given.
+/// A generated column accepts only its computed value, or NULL where a value has to be given.
 Step RowChange::fail_generated(const Field *field) {
   my_error(ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), field->field_name, field->table->s->table_name.str);
   return write_.fail_as_told(Failure::bad_value);

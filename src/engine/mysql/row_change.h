@@ -20,10 +20,10 @@ class RowChange {
 
   RowDraft draft;
 
-  /// A new row with these values; the caller fills it, writes it, and knows how to treat a duplicate.
+  /// Begins a new row with these values; the caller fills and writes it, and handles duplicates.
   void begin_insert(std::span<const Value> values);
   Step fill_new_row();
-  /// No trigger of MySQL has a row skipped.
+  /// Triggers of MySQL cannot skip a row.
   static constexpr bool skipped() { return false; }
   /// The new row has been written.
   Step inserted() {
@@ -31,9 +31,9 @@ class RowChange {
     return fire(TRG_EVENT_INSERT, TRG_ACTION_AFTER);
   }
 
-  /// The columns that changing a row needs, whichever they are.
+  /// Marks the columns that changing a row needs.
   void begin_edit();
-  /// Changes the row, of which record[1] is a copy, as the draft says.
+  /// Changes the row by the draft; record[1] is a copy of it.
   Step update();
   Step erase();
   /// No change is made in two parts here.
@@ -41,7 +41,7 @@ class RowChange {
   Step put_off() { return update(); }
   static constexpr Step store_put_off() { return Step::good; }
 
-  /// The op is over: whatever it left in the thread and in memory goes.
+  /// Ends the op: clears its remains in the thread and in memory.
   void end();
 
  private:

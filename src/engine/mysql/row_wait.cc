@@ -26,7 +26,7 @@ void RowWait::watch(bool on) {
   const int64_t now = WriteLimit::now_us();
   if (on) {
     began_us_ = now;
-    // The time allowed may be used up, and most writes wait for nobody: each gets a little.
+    // The budget may be used up, but most writes do not wait: each gets a little time.
     limit_.set(now + std::max(left_us_, waits_from_us));
     return;
   }

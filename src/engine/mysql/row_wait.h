@@ -1,7 +1,7 @@
-// row_wait.h: RowWait, how long the writes of one executor wait for the locks of the storage engine.
+// row_wait.h: RowWait, which bounds how long one executor's writes wait for locks of the storage engine.
 //
-// A write that takes longer than it may is interrupted, as KILL QUERY would: what InnoDB waits for then is a lock, or
-// the disk, which goes on. So the time of a write counts, not that of its waits alone.
+// A write that takes too long is interrupted, as by KILL QUERY: a lock wait of InnoDB ends then, and a wait for the
+// disk goes on. So the whole time of a write counts, not only its waits.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace postern::mysqld {
 
-/// Owned and used by the thread with the waits; one a thread.
+/// Owned and used by the waiting thread; one for each thread.
 class RowWait {
  public:
   RowWait(WriteLimit &limit, KillWatch &watch) : limit_(limit), watch_(watch) {}
@@ -21,23 +21,22 @@ class RowWait {
 
   void set_thd(THD *thd) { thd_ = thd; }
 
-  /// From now on all writes together may wait `ms` milliseconds.
+  /// Bounds all further writes together to `ms` milliseconds.
   void allow(int64_t ms);
   /// Whether a write is under way.
   void watch(bool on);
-  /// Whether a wait was cut short since the last call, after which the thread may go on as if nobody had interrupted
-  /// it. To be asked after every write.
+  /// Whether a wait was cut short since the last call; clears the interruption. Called after every write.
   bool take_expired();
   bool expired() const { return limit_.expired(); }
-  /// Waits that were cut short since the last call: no others are known.
+  /// The number of waits cut short since the last call: others are unknown.
   uint64_t take_waits() { return std::exchange(waits_, 0); }
 
   /// The object of a wait.
   enum class For : uint8_t { nothing, row, table };
-  /// The object of the wait that was cut short, as far as it is known.
+  /// The object of the wait that was cut short, if known.
   For last() const { return expired() && rows_alone_ ? For::row : For::nothing; }
   void forget_last() {}
-  /// Whether the storage engine has no lock for ids of its own (innodb_autoinc_lock_mode).
+  /// Whether the storage engine uses no AUTO-INC lock (innodb_autoinc_lock_mode).
   void expect_rows_alone(bool rows_alone) { rows_alone_ = rows_alone; }
 
  private:

@@ -1,4 +1,4 @@
-// server.h: the one place where MySQL's internal headers come in.
+// server.h: the only file that includes MySQL's internal headers.
 //
 // It must be the first include of a file, before ours: these headers define some hundred lower-case macros.
 #pragma once

@@ -1,4 +1,4 @@
-// slow_log.cc: writes to the server's slow log what no statement is.
+// slow_log.cc: writes requests that are not statements to the server's slow log.
 #include "engine/mysql/server.h"
 
 #include "engine/slow_log.h"

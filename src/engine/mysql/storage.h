@@ -11,7 +11,7 @@ namespace postern::mysqld {
 using sql::StorageEngine;
 using sql::Walks;
 
-/// The table's storage engine; nullptr for one that may not be opened: only InnoDB was tried.
+/// The table's storage engine; nullptr for one that may not be opened: only InnoDB was tested.
 const StorageEngine *storage_engine(const TABLE &table);
 
 /// The server's name for it.

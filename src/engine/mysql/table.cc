@@ -17,7 +17,7 @@ Tables::~Tables() {
 void Tables::begin_batch() {
   ++batch_;
   if (!open_.worth_a_look()) return;
-  // One that is open is nobody's any more, and closes with the others.
+  // Open tables without an owner close with the others.
   if (open_count_ != 0) give_up_all_();
   open_.forget_retired();
 }
@@ -26,7 +26,7 @@ OpenTable &Tables::prepare(Spec *spec, bool positions) {
   OpenTable *known = open_.find(spec->id());
   if (known == nullptr || known->serial != spec->serial()) {
     auto fresh = std::make_unique<OpenTable>(spec);
-    // The id was given to new names: the table for the old ones has no user left and goes when all go.
+    // The id was given to new names: the table of the old ones has no user and closes when all do.
     if (known != nullptr && known->table != nullptr) give_up_all_();
     known = &open_.put(std::move(fresh));
   }
@@ -39,7 +39,7 @@ OpenTable &Tables::prepare(Spec *spec, bool positions) {
     table.positions |= positions;
     open(table);
   } else if (table.resolved) {
-    // What went wrong with its lock in an earlier batch is no matter now.
+    // A lock failure of an earlier batch does not matter now.
     table.state = TableState::ready;
     if (positions) want_positions(table);
   }

@@ -16,7 +16,7 @@
 namespace postern::mysqld {
 namespace {
 
-/// The text in the process list for threads of ours.
+/// The user in the process list for doors' threads.
 constexpr char user[] = "postern";
 
 bool wait_for_server_start(const std::atomic<bool> &stop) {
@@ -25,21 +25,21 @@ bool wait_for_server_start(const std::atomic<bool> &stop) {
   return !over();
 }
 
-/// Variables that we fix, whatever the globals are that the THD was born with.
+/// Sets variables that must not follow the globals.
 void pin(THD *thd) {
   System_variables &ours = thd->variables;
   // A batch is a transaction that ends with it.
   ours.option_bits |= OPTION_AUTOCOMMIT;
   ours.option_bits &= ~OPTION_NOT_AUTOCOMMIT;
-  // Conversions of keys are judged by the notes that they leave.
+  // Key conversions are checked by the notes that they leave.
   ours.option_bits |= OPTION_SQL_NOTES;
   ours.sql_mode |= MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  // One consistent view a batch.
+  // One consistent view for each batch.
   ours.transaction_isolation = ISO_REPEATABLE_READ;
   thd->tx_isolation = ISO_REPEATABLE_READ;
-  // A thread waits for no table: the request does, in the slow lane, for as long as the door's settings say.
+  // A thread never waits for a table: the request waits in the slow lane, as long as the door's settings allow.
   ours.lock_wait_timeout = 0;
-  // It bounds one user's statement; a batch is that of many.
+  // It bounds one user's statement; a batch serves many.
   ours.max_execution_time = 0;
   // Rows are logged as rows.
   ours.binlog_format = BINLOG_FORMAT_ROW;
@@ -58,7 +58,7 @@ Value innodb_variable(THD *thd, const char *name, Value otherwise) {
       .value_or(otherwise);
 }
 
-/// May do what any account may, but for what gets past read_only.
+/// Grants all rights except those that bypass read_only.
 void give_rights(Security_context &security) {
   security.assign_user(user, sizeof user - 1);
   security.assign_host("", 0);
@@ -105,7 +105,7 @@ bool ServerThread::create() {
   thd->thread_stack = &stack_mark;
   thd->store_globals();
   thd->system_thread = SYSTEM_THREAD_BACKGROUND;
-  // To nobody; but whoever looks at the thread looks there, too.
+  // Without a client; but readers of the thread's state use it, too.
   if (thd->get_protocol_classic()->init_net(nullptr)) throw std::bad_alloc();
   // An idle connection to the server: KILL finds it.
   thd->set_command(COM_SLEEP);
@@ -164,7 +164,7 @@ bool ServerThread::renew() {
 void ServerThread::begin_writing(bool locks_places) {
   THD *const thd = thd_;
   thd->reset_for_next_command();
-  // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others.
+  // Each op locks the rows that it names; gap locks would only block others.
   const enum_tx_isolation isolation = locks_places ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
   thd->variables.transaction_isolation = isolation;
   thd->tx_isolation = isolation;

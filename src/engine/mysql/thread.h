@@ -1,4 +1,4 @@
-// thread.h: a thread of ours as the server knows it: its THD, from birth to death.
+// thread.h: ServerThread, a door's thread in the server: its THD.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@ class THD;
 
 namespace postern::mysqld {
 
-/// Owned and used by the thread it stands for; destroyed on that thread. While it lives the server counts the
-/// thread, shows it in the process list and waits for it at shutdown.
+/// Owned, used and destroyed by its thread. While it lives the server counts the thread, shows it in the process list
+/// and waits for it at shutdown.
 class ServerThread {
  public:
   /// Waits until the server accepts work. nullptr if it goes down, `stop` becomes true or there is no memory. `watch`
@@ -29,19 +29,19 @@ class ServerThread {
   THD *thd() const { return thd_; }
   RowWait &row_wait() { return row_wait_; }
 
-  /// Somebody asked this thread to end its connection (KILL); it needs a new THD before it goes on.
+  /// KILL has ended this thread's connection; it needs a new THD before it continues.
   bool killed() const;
   /// The server is going down.
   bool server_stopping() const;
-  /// Whether a global variable may have been set since the THD was born, which has taken them for ever: a batch is a
-  /// session of its own in this. A comparison of a few KiB, no lock.
+  /// Whether a global variable may have been set since the THD was made, which has copied them: each batch counts as a
+  /// session of its own. Compares a few KiB, without a lock.
   bool has_old_globals() const;
-  /// Whether there is memory for another THD, as far as that can be known.
+  /// Whether there is probably memory for another THD.
   static bool has_room_to_renew() { return true; }
-  /// Gives up the THD, which must hold no table, for a new one. False if there is none to be had.
+  /// Replaces the THD, which must hold no table, by a new one. False: none can be made.
   bool renew();
 
-  /// A statement begins that writes, and ends. `locks_places`: it also locks the gaps between the rows that it reads.
+  /// Begin and end of a statement that writes. `locks_places`: it also locks the gaps between the rows that it reads.
   void begin_writing(bool locks_places);
   void end_writing();
   /// The server's current lock wait timeout.
@@ -49,7 +49,7 @@ class ServerThread {
 
   /// The text for the process list.
   void describe(Bytes text);
-  /// Shows it again, after the server has shown its own text there.
+  /// Shows it again, after the server has shown its own text.
   void show_text();
 
  private:
@@ -65,7 +65,7 @@ class ServerThread {
   RowWait row_wait_;
   KillWatch::Watched watched_;
   THD *thd_ = nullptr;
-  std::vector<char> globals_;  // as they were just before the THD was born
+  std::vector<char> globals_;  // as they were just before the THD was made
   sql::ShownText text_;
 };
 

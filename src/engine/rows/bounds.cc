@@ -10,7 +10,7 @@
 namespace postern::rows {
 namespace {
 
-// What LIKE takes for wildcards, and what keeps it from that.
+// LIKE's wildcards and its escape character.
 constexpr char escape = '\\';
 constexpr char one = '_';
 constexpr char many = '%';
@@ -26,8 +26,8 @@ void append(std::string &text, const CHARSET_INFO *charset, char character) {
   if (size > 0) text.append(reinterpret_cast<const char *>(bytes), static_cast<size_t>(size));
 }
 
-/// Merging the rows of partitions, the server does not keep to the order that an index on prefixes of columns has
-/// within each, so that nobody can say which row is the last one within bounds.
+/// When the server merges partitions' rows it does not keep the order of an index on column prefixes, so the last row
+/// within bounds is unknown.
 bool has_prefixes(const KEY &key) {
   for (uint i = 0; i < key.user_defined_key_parts; ++i)
     if (key.key_part[i].key_part_flag & HA_PART_KEY_SEG) return true;

@@ -1,4 +1,4 @@
-// bounds.h: Bounds, what ends a walk besides the key that it starts from: Find::until and Find::prefix.
+// bounds.h: Bounds, the end of a walk by Find::until and Find::prefix.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Bounds {
  public:
   enum class Verdict : uint8_t {
     within,
-    outside,  ///< a row on the way that was not asked for
+    outside,  ///< a row on the way that is not wanted
     beyond,   ///< nor is any later row
   };
 
@@ -24,8 +24,7 @@ class Bounds {
   /// Whether the index can serve bounds that are needed.
   static Failure check(const OpenTable &table, const Find &find);
 
-  /// Builds what bounds the find, and with Find::prefix where it starts, too. False if no row can be within. Uses
-  /// record[0] as scratch.
+  /// Builds the bounds, and with Find::prefix also the start. False if no row can be within. Uses record[0] as scratch.
   bool open(THD *thd, OpenTable &table, const Find &find, KeyStart &start);
   /// Judges the row in record[0].
   Verdict judge() const;
@@ -47,7 +46,7 @@ class Bounds {
   // With Find::prefix.
   KeyStart leading_;          // the parts before the text
   std::string pattern_;       // for LIKE
-  std::vector<uchar> begin_;  // the key before all that begin with the text, in the order of the walk
+  std::vector<uchar> begin_;  // the key before all keys that begin with the text, in the order of the walk
   std::vector<uchar> end_;    // and the end after them
   uint32_t parts_ = 0;        // of both
 

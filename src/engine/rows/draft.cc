@@ -13,7 +13,7 @@
 namespace postern::rows {
 namespace {
 
-/// A number as nearly all are, without the server's parser, which knows fractions and exponents. False for others.
+/// Stores a plain integer without the server's parser, which handles fractions and exponents. False for others.
 bool store_natural(Field *field, Bytes text) {
   uint64_t number = 0;
   if (integer_type(field).bytes == 0 || !sql::parse_short_natural(text, number)) return false;
@@ -30,7 +30,7 @@ void store_text(Field *field, Bytes text, bool unicode) {
   field->store(text.data(), text.size(), charset);
 }
 
-/// The whole of the text, blanks around it aside, has to be a number.
+/// The whole text, except surrounding blanks, has to be a number.
 bool parse_decimal(Bytes text, my_decimal &number) {
   const size_t first = text.find_first_not_of(' ');
   const size_t last = text.find_last_not_of(' ');
@@ -253,7 +253,7 @@ Draft::Sum RowDraft::add_real(Change &change, Field *field, const Change *before
   return crossing((old > 0) - (old < 0), (change.real > 0) - (change.real < 0));
 }
 
-/// The column's value after `change`, so far as it is known before it is stored.
+/// The column's value after `change`, as far as known before storing.
 Bytes RowDraft::pending_text(const Change &change, std::string &room) {
   switch (change.kind) {
     case Change::Kind::decimal: room = text_of(change.decimal); return room;

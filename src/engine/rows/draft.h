@@ -17,15 +17,15 @@ class my_decimal;
 
 namespace postern::rows {
 
-/// The character set of values for the column: characters belong to the column's own, everything else is read from text
-/// as SQL's literals are, and called by its text in messages.
+/// The character set of values for the column: texts have the column's own; other values are parsed from text like SQL
+/// literals.
 const CHARSET_INFO *charset_of_values(const Field *field, bool unicode);
-/// True, with an error set, if `text` ends in an incomplete character: the server would pad that on its left.
+/// True, with an error set, if `text` ends in an incomplete character: the server would pad it on the left.
 bool ends_within_a_character(const Field *field, const CHARSET_INFO *charset, Bytes text);
 
-/// Stores `value` in `field` as SQL in strict mode would: numbers, dates and the like from their text, characters in
-/// the column's own character set, or converted to it (`unicode`, as TableSpec has it). What does not fit is an error
-/// in the diagnostics area.
+/// Stores `value` in `field` as SQL does in strict mode: numbers, dates and so on from their text; texts in the
+/// column's character set, or converted to it (`unicode`, see TableSpec). A value that does not fit sets an error in
+/// the diagnostics area.
 void store_strictly(Field *field, const Value &value, bool unicode);
 
 /// Belongs to one executor and is reused for every row.
@@ -34,9 +34,9 @@ class RowDraft final : public Draft {
   RowDraft();
   ~RowDraft();
 
-  /// A new draft for the row in record[0] of the table.
+  /// Begins a draft for the row in record[0] of the table.
   void begin(OpenTable &table);
-  /// A draft that gives the first columns these values.
+  /// Begins a draft that gives the first columns these values.
   void begin(OpenTable &table, std::span<const Value> values);
 
   void set(uint32_t column, const Value &value) override;
@@ -46,7 +46,7 @@ class RowDraft final : public Draft {
   /// Gives back the memory of long values, when the row is done.
   void give_back();
 
-  /// What went wrong in add() or extend(), and the words for it.
+  /// The failure in add() or extend(), and its message.
   Failure failure() const { return failure_; }
   const std::string &message() const { return message_; }
 
@@ -57,11 +57,11 @@ class RowDraft final : public Draft {
   bool is_null(size_t change) const;
   /// Stores the n-th change in `field`.
   void store(size_t change, Field *field) const;
-  /// The n-th change: a number that was computed, or the value that was given.
+  /// The n-th change: a computed number, or the given value.
   const my_decimal *decimal(size_t change) const;
   const double *real(size_t change) const;
   const Value &value(size_t change) const;
-  /// As TableSpec has it.
+  /// See TableSpec::unicode.
   bool unicode() const { return table_->spec->unicode; }
 
  private:
@@ -76,7 +76,7 @@ class RowDraft final : public Draft {
   void refuse(const Field *field, Bytes text, Failure failure);
 
   OpenTable *table_ = nullptr;
-  std::vector<std::unique_ptr<Change>> changes_;  // a value may borrow from the change it is in, so none moves
+  std::vector<std::unique_ptr<Change>> changes_;  // stable addresses: a value may borrow from its own change
   size_t count_ = 0;
   bool has_long_text_ = false;
   Failure failure_ = Failure::none;

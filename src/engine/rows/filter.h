@@ -1,4 +1,4 @@
-// filter.h: a request's filters, ready to be held against rows.
+// filter.h: Filters, a request's filters, prepared for comparison with rows.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ class Filters {
  public:
   enum class Verdict : uint8_t { pass, skip, stop };
 
-  /// Converts the filters' values to their columns' types, with record[0] as scratch. The values must stay.
+  /// Converts the filters' values to their columns' types, with record[0] as scratch. The values must outlive it.
   Failure prepare(THD *thd, OpenTable &table, std::span<const Filter> filters);
-  /// Whether there is none from the last prepare(), so that one with none could be left out.
+  /// Whether the last prepare() left no filter, so that a prepare() without filters can be skipped.
   bool none() const { return prepared_.empty(); }
   /// Judges the row in record[0].
   Verdict judge() const;
@@ -26,9 +26,9 @@ class Filters {
     Filter::Miss miss;
     Comparison comparison;
     bool null;        // the filter's value is NULL
-    Field *field;     // nullptr: the filter holds for every row
+    Field *field;     // nullptr: the filter is true for every row
     size_t image;     // where the value's image begins in images_
-    longlong number;  // BIT only: its image lies partly among the record's NULL bits
+    longlong number;  // BIT only: some of its bits lie among the record's NULL bits
     bool as_text;
     Bytes text;  // with as_text
   };

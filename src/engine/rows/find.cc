@@ -17,11 +17,11 @@ struct Finder::Scan {
   Op &op;
   const Find &find;
   OpenTable &table;
-  sql::ScanPlace *place = nullptr;  // where to go on, then where the scan is
+  sql::ScanPlace *place = nullptr;  // the position to resume at, then the scan's position
   uint64_t examined = 0;            // rows, and lookups: the find's cost
   uint64_t lookups = 0;             // among these: one costs, whether it finds a row or not
   sql::LookTimer look{};
-  bool resumed = false;         // the running key is read on from a place
+  bool resumed = false;         // the current key is resumed from a position
   bool row_is_current = false;  // record[0] holds a row of the running key
   bool must_rest = false;       // the reply takes no more for now
   Failure failure = Failure::none;
@@ -85,7 +85,7 @@ void Finder::run(Op &op, OpenTable &table) {
   if (shares && answer_as_before(op, table)) return;
   Scan scan{op, find, table};
   error_.clear();
-  // Another large row would be read for nothing.
+  // Another large row would be read in vain.
   if (!slow() && table.has_large_rows && share_.has_had_large_rows()) {
     op.progress = Progress::deferred;
     return;
@@ -143,7 +143,7 @@ void Finder::run(Op &op, OpenTable &table) {
   scan.place = static_cast<sql::ScanPlace *>(scan.op.position->get());
   walk_.resume(scan.place->walked);
   if (halt != Halt::none || scan.place->shape == shape_of(table)) return halt;
-  // The rows sent so far were of another shape; there is no way to go on with this reply.
+  // The rows sent so far had another shape; this reply cannot continue.
   scan.failure = Failure::interrupted;
   error_ = {ER_THD(thd_, ER_TABLE_DEF_CHANGED), {ER_TABLE_DEF_CHANGED, "HY000"}};
   return Halt::failed;
@@ -236,7 +236,7 @@ Finder::Halt Finder::walk_key(Scan &scan) {
   scan.row_is_current = false;
   if (!possible) return Halt::none;
   const KeyStart &start = walk_.start();
-  // Rare, and to be had where scans are resumed.
+  // Rare, and possible where scans are resumed.
   if (start.recheck && !table.key_is_read && !slow()) return Halt::paused;
   scan.resumed = scan.place != nullptr && !scan.place->key.empty();
   DownByGroups *groups = nullptr;
@@ -254,11 +254,11 @@ Finder::Halt Finder::walk_key(Scan &scan) {
     if (code != 0) return fail(scan, code);
     ++scan.examined;
     scan.row_is_current = true;
-    // Judged before the row is made: most of the cost of a skipped row is reading its columns.
+    // Filters come before reading columns, which is most of the cost of a skipped row.
     if (walk_.judge() == Met::wanted) {
       if (const Halt halt = offer(scan); halt != Halt::none) return halt;
     }
-    // Before any pause: after the only row of a key there is no place to go on from.
+    // Checked before any pause: a key with a single row has no position to resume from.
     if (walk_.key_done()) return Halt::none;
     if (must_pause(scan)) return save(scan);
     code = groups != nullptr ? groups->next() : walk_.next_row(!scan.resumed);
@@ -268,7 +268,7 @@ Finder::Halt Finder::walk_key(Scan &scan) {
 /// Answers the row in record[0].
 Finder::Halt Finder::offer(Scan &scan) {
   OpenTable &table = scan.table;
-  // Read first: how long the row is shows only then. One that is put off is read again in a later turn.
+  // Reads the row first, which shows its length. A deferred row is read again in a later turn.
   const Row row = table.reader.read();
   table.has_large_rows = table.reader.long_bytes() > limits::find_bytes_fast_max;
   if (table.has_large_rows && !slow() && !share_.take_large_row(table.reader.long_bytes())) return Halt::deferred;
@@ -291,7 +291,7 @@ Finder::Halt Finder::fail(Scan &scan, int code) {
   return Halt::failed;
 }
 
-/// Whether the find has had its share for now, or somebody else's turn has come.
+/// Whether the find has used up its share, or has to give way.
 bool Finder::must_pause(Scan &scan) const {
   if (!slow()) return share_.has_had_rows(scan.examined);
   if (!scan.look.is_due(scan.examined)) return false;
@@ -324,7 +324,7 @@ Finder::Halt Finder::save(Scan &scan) {
     scan.place = static_cast<sql::ScanPlace *>(scan.op.position->get());
   }
   OpenTable &table = scan.table;
-  // Where a row is means nothing any more in a table that was closed.
+  // A row's position is invalid after its table was closed.
   if (!table.engine->stays_open && scan.row_is_current && unique_parts(table) == 0) return interrupt(scan);
   sql::ScanPlace &place = *scan.place;
   place.shape = shape_of(table);

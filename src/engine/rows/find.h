@@ -1,4 +1,4 @@
-// find.h: reading rows along an index.
+// find.h: Finder, which reads rows along an index.
 #pragma once
 
 #include <atomic>
@@ -31,13 +31,13 @@ class Finder {
     share_.begin_run();
     equal_.end_run();
   }
-  /// The batch writes nothing, and has about so many finds: those that ask the same may be answered at once.
+  /// Begins a batch without writes and with about so many finds: equal ones may share an answer.
   void expect(size_t finds) { equal_.begin_run(finds); }
-  /// Runs `op`, passes every row to its reply and, unless it is paused, the outcome. `progress` of the op is set.
+  /// Runs `op`: passes every row to its reply and, unless it pauses, the outcome, and sets the op's `progress`.
   void run(Op &op, OpenTable &table);
 
  private:
-  /// Why a find stopped before its end; `none`: it goes on, or has come to its end.
+  /// Why a find stopped before its end; `none`: it goes on, or has ended.
   enum class Halt : uint8_t { none, paused, deferred, held_up, failed };
   struct Scan;
 

@@ -1,9 +1,8 @@
-// held_row.h: HeldRow, a row that neighbouring writes change in its table's buffers alone, until it is stored once for
-// all of them: the row of a key that many commands add elements to.
+// held_row.h: HeldRow, a row that neighbouring writes change only in its table's buffers, until it is stored once for
+// all of them: for example a key's row, when many commands add elements to the key.
 //
-// record[0] is the row as the last of them left it, record[1] as the storage engine has it. The row is locked, and no
-// other op touches the buffers: an op on another row of the table has it stored first. Belongs to one executor's
-// Writer.
+// record[0] is the row after the last write, record[1] the row in the storage engine. The row is locked, and no other
+// op touches the buffers: an op on another row of the table stores it first. Belongs to one executor's Writer.
 #pragma once
 
 #include <span>
@@ -16,7 +15,7 @@ namespace postern::rows {
 
 class HeldRow {
  public:
-  /// `key` is that of the table's index, and of this row alone.
+  /// `key` is the key of the table's index that identifies this row.
   void hold(OpenTable &table, std::span<const Value> key) {
     table_ = &table;
     key_.clear();
@@ -25,9 +24,9 @@ class HeldRow {
   }
   void forget() { table_ = nullptr; }
 
-  /// nullptr: none is held.
+  /// nullptr: no row is held.
   OpenTable *table() const { return table_; }
-  /// Values of another kind may name the same row, which is another matter then.
+  /// Values of different kinds may identify the same row; they count as different keys.
   bool is(const OpenTable &table, std::span<const Value> key) {
     if (&table != table_ || key.empty()) return false;
     asked_.clear();
@@ -35,7 +34,7 @@ class HeldRow {
     return asked_ == key_;
   }
 
-  bool changed = false;  ///< record[0] has to be stored
+  bool changed = false;  ///< whether record[0] has to be stored
 
  private:
   static void add(const Value &value, std::string &to) {

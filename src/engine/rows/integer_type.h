@@ -8,7 +8,7 @@
 
 namespace postern::rows {
 
-/// No type if the column holds something else than integers. In a header for the sake of lookups by id.
+/// No type if the column does not hold integers. Inline, to keep lookups by id fast.
 inline sql::IntegerType integer_type(const Field *field) {
   uint32_t bytes = 0;
   switch (field->real_type()) {

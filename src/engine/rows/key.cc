@@ -14,7 +14,7 @@ const Value &value_at(std::span<const Value> values, uint32_t part, uint32_t in_
   return in_value != nullptr && part == in_part ? *in_value : values[part];
 }
 
-/// Integers are built without the detour over the record, which is most of the work of a lookup by id.
+/// Integers are built without the detour through the record, which is most of the work of a lookup by id.
 bool build_integer_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   const sql::IntegerType type = integer_type(part.field);
   uint64_t number = 0;
@@ -50,7 +50,7 @@ bool build_varchar_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   return true;
 }
 
-/// Builds the part from what most values are, at once; false if it takes build_part().
+/// Fast path for common values; false: use build_part().
 bool build_plain_part(const KEY_PART_INFO &part, Bytes text, uchar *to) {
   if (part.null_bit != 0) *to++ = 0;
   return build_integer_part(part, text, to) || build_varchar_part(part, text, to);

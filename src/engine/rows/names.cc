@@ -27,7 +27,7 @@ bool equals_ignoring_case(Bytes left, Bytes right) {
                     [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
-/// Whether SQL could name a table so at all. `#mysql50#` would let a name step out of the encoding of file names.
+/// Whether SQL allows such a name. `#mysql50#` would bypass the encoding of file names.
 bool name_is_sane(const std::string &name, bool is_database) {
   if (name.empty() || name.size() > NAME_LEN || name.find('\0') != std::string::npos) return false;
   if (name.starts_with("#mysql50#")) return false;
@@ -72,7 +72,7 @@ std::string listed(std::span<const Bytes> names) {
   return list;
 }
 
-/// Whether the values of the first `key_columns` columns are a key that is never NULL and names one row at most.
+/// Whether the first `key_columns` columns are a NOT NULL key that identifies at most one row.
 bool index_is_the_key(const OpenTable &table) {
   const KEY &key = table.key_info();
   const uint32_t parts = unique_key_parts(key);
@@ -103,7 +103,7 @@ OpenAttempt failed(THD *thd, Failure failure, std::string message) {
 OpenAttempt may_be_opened(THD *thd, const std::string &database, const std::string &table) {
   for (const char *const schema : {"mysql", "sys", "information_schema", "performance_schema"}) {
     if (!equals_ignoring_case(database, schema)) continue;
-    // No table of performance_schema has an index that could be opened, and clients have always got this answer.
+    // No table of performance_schema has an index that can be opened; clients have always got this answer.
     if (equals_ignoring_case(schema, "performance_schema"))
       return failed(thd, Failure::no_index, "Tables of performance_schema have no index to read by");
     return failed(thd, Failure::system_schema,

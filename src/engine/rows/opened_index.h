@@ -1,4 +1,4 @@
-// opened_index.h: OpenedIndex, the meaning of one spec in a table, as far as MariaDB and MySQL have it in common.
+// opened_index.h: OpenedIndex, one spec resolved in a table; the part common to MariaDB and MySQL.
 #pragma once
 
 #include "engine/server/server.h"
@@ -18,22 +18,22 @@ namespace postern::rows {
 
 class WriteTable;
 
-/// For reading, the TABLE instance is its own, with its own read set, so that the storage engine's row template is
-/// built once, and its own index cursor; for writing, all specs share one. Each server's OpenTable is one. Belongs to
-/// one executor and is used on its thread only.
+/// For reading it has a TABLE instance of its own, with its own read set and index cursor, so that the storage engine
+/// builds the row template once; for writing, all specs share one instance. Each server's OpenTable derives from it.
+/// Belongs to one executor and is used on its thread only.
 class OpenedIndex {
  public:
   /// `own_bytes`: the size of the object, with the part that the server adds.
   OpenedIndex(sql::Spec *its_spec, size_t own_bytes);
 
-  const uint32_t id;      ///< the spec's that this was made for
-  const uint64_t serial;  ///< the spec's that this was made for
+  const uint32_t id;      ///< that of its spec
+  const uint64_t serial;  ///< that of its spec
   const std::string database;
   const std::string name;
-  const KeptSpec spec;                            ///< the names it was opened by
-  const std::shared_ptr<sql::SpecCounts> counts;  ///< the spec's that this was made for
+  const KeptSpec spec;                            ///< the names that it was opened by
+  const std::shared_ptr<sql::SpecCounts> counts;  ///< that of its spec
 
-  uint64_t batch = 0;  ///< the last batch that used it
+  uint64_t batch = 0;  ///< the last batch that used this
   sql::TableState state = sql::TableState::failed;
   Failure failure = Failure::none;
   sql::ServerError error;  ///< the server's error for `failure`
@@ -41,13 +41,13 @@ class OpenedIndex {
   bool admitted = false;                       ///< its names are such that may be opened
   TABLE *table = nullptr;                      ///< nullptr while not open
   const sql::StorageEngine *engine = nullptr;  ///< nullptr for one that may not be opened
-  bool resolved = false;                       ///< what follows is known for `table`, or for the last one
+  bool resolved = false;                       ///< the members below are valid for `table`, or for the last one
   uint32_t index = 0;                          ///< position in TABLE::key_info
   std::vector<uint16_t> columns;               ///< positions in TABLE::field
   std::vector<uint16_t> filter_columns;        ///< likewise
-  bool unique = false;                         ///< the whole key, without NULL, names at most one row
-  bool repeats = false;                        ///< a find that is done again in the same batch finds the same
-  std::string definition;                      ///< the version of the table's definition that all this was found in
+  bool unique = false;                         ///< the whole key, without NULL, identifies at most one row
+  bool repeats = false;                        ///< repeating a find in the same batch gives the same rows
+  std::string definition;                      ///< the version of the table's definition for which all this is valid
   RowReader reader;
   std::vector<uchar> key;  ///< room for one key
 
@@ -58,7 +58,7 @@ class OpenedIndex {
   bool key_is_read = false;     ///< the read set has the columns of the index, for row_matches()
   bool has_large_rows = false;  ///< the row read last was one
 
-  // In this batch, for people.
+  // Counts of this batch.
   uint64_t finds = 0;
   uint64_t rows_examined = 0;
 

@@ -1,4 +1,4 @@
-// row.h: from a record to Values.
+// row.h: RowReader, which converts a record to Values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct TABLE;
 
 namespace postern::rows {
 
-/// Turns TABLE::record[0] into the columns a client asked for. Integers and plain strings are taken straight from
+/// Converts TABLE::record[0] to the columns that a client asked for. Integers and plain strings are taken straight from
 /// the record; every other type is rendered by the server's own Field::val_str(), so that its text form is SQL's.
 /// Belongs to one OpenTable.
 class RowReader {
@@ -27,10 +27,10 @@ class RowReader {
   bool reads(const TABLE *table) const;
   /// The row in record[0]; valid until the record changes or the next read().
   Row read();
-  /// Bytes in the row of the values that may be long: all but numbers, dates and VARCHAR.
+  /// Bytes of the row's possibly long values: all except numbers, dates and VARCHAR.
   size_t long_bytes() const { return long_bytes_; }
-  /// Whether a row has been so large that neither the values made from it nor the table's own copy of it should stay
-  /// until the next one.
+  /// Whether a row was so large that the memory of its values, and the table's own copy, should be freed before the
+  /// next one.
   bool holds_much() const { return holds_much_; }
   /// Gives back the memory of the values, when the last row is done.
   void give_back();

@@ -1,4 +1,4 @@
-// walk.h: Walk, the rows that a find asks for, one after the other: the same for finds and for edits.
+// walk.h: Walk, which visits the rows of a find one by one, for finds and edits alike.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,17 @@
 
 namespace postern::rows {
 
-/// A row's meaning to the find whose walk meets it.
+/// The relation of a row to the find of the walk.
 enum class Met : uint8_t {
-  other,    ///< not asked for: history, or a row that only shares the index's key with the wanted ones
-  skipped,  ///< asked for, and left out by a filter or by the offset
+  other,    ///< not selected: history, or a row that only shares the index key with selected ones
+  skipped,  ///< selected, and left out by a filter or by the offset
   wanted,
 };
 
 using sql::Walked;
 
-/// Walks the rows of one find after the other, key by key: one key, or one for each value of the IN list. Belongs to
-/// one executor and is used on its thread only. The caller counts the rows that it examines, says when to pause, and
-/// does something with the row:
+/// Walks the rows of finds, key by key: one key, or one for each value of the IN list. Belongs to one executor and is
+/// used on its thread only. The caller counts examined rows, decides when to pause, and uses the rows:
 ///
 ///     if (walk.begin(thd, table, find) != Failure::none) return;
 ///     for (; walk.at_key(); walk.next_key()) {
@@ -39,12 +38,12 @@ using sql::Walked;
 ///     }
 class Walk {
  public:
-  /// Whether the index can serve the find and its filters make sense: `none`, and the walk stands at the first key. The
-  /// find and the table must stay. Uses record[0] as scratch.
+  /// Begins a walk at the first key; `none` if the index can serve the find and its filters are valid. The find and the
+  /// table must outlive the walk. Uses record[0] as scratch.
   Failure begin(THD *thd, OpenTable &table, const Find &find);
-  /// Ends the walk after so many rows in place of Find::limit.
+  /// Sets a limit in place of Find::limit.
   void limit_to(uint64_t rows) { limit_ = rows; }
-  /// Goes on where another walk of the same find was.
+  /// Continues where another walk of the same find stopped.
   void resume(const Walked &walked) { walked_ = walked; }
   const Walked &walked() const { return walked_; }
 
@@ -55,7 +54,7 @@ class Walk {
   bool open_key();
   /// The key that was built.
   const KeyStart &start() const { return start_; }
-  /// And that of Find::until.
+  /// The key of Find::until.
   const KeyStart &far_end() const { return bounds_.far_end(); }
 
   // Each reads a row into record[0] and returns the storage engine's code, see cursor.h.
@@ -75,14 +74,14 @@ class Walk {
     --walked_.to_skip;
     return Met::skipped;
   }
-  /// Counts the row that was wanted.
+  /// Counts a wanted row.
   void take() {
     if (++walked_.taken >= limit_) end();
   }
   /// Whether the key has no further rows for the find.
   bool key_done() const { return key_done_; }
 
-  /// Those of the find, for a row that is met again in another way.
+  /// The find's filters, for a row that is read again in another way.
   const Filters &filters() const { return filters_; }
 
  private:
@@ -100,8 +99,8 @@ class Walk {
   size_t keys_ = 0;
   uint64_t limit_ = 0;
   bool bounded_ = false;  // by more than the key
-  bool one_row_ = false;  // the key leads to no more
-  bool selects_ = false;  // the key leads to rows that were not asked for, too
+  bool one_row_ = false;  // the key has no further rows
+  bool selects_ = false;  // the key also leads to rows that are not selected
   bool key_done_ = false;
   bool all_done_ = false;
 };

@@ -23,8 +23,8 @@ void WriteOp::begin_batch(THD *its_thd, bool is_alone, int64_t row_wait_ms, int 
 
 void WriteOp::changed_row_alone() {
   if (!can_roll_back(table->file())) note_change_for_good(thd);
-  // Beginning anew costs as much as the work done so far, so that waiting as long costs no more. Longer, and a row that
-  // somebody keeps locked would hold up every other write that is run alone.
+  // Beginning anew costs as much as the work done so far, so waiting that long costs no more. With longer waits a row
+  // that stays locked would hold up all other writes that run alone.
   const auto spent_ms = static_cast<int64_t>((interval_us() - began_us_) / 1000);
   row_wait_.allow(std::min(row_wait_ms_, std::max<int64_t>(alone_row_wait_ms_, spent_ms)));
 }
@@ -77,8 +77,8 @@ Step WriteOp::lose(Failure failure, int code) {
   return Step::failed;
 }
 
-/// Whether the code means a wait for a lock that has used up its time, ours or the server's. InnoDB has no code of its
-/// own for the AUTO-INC lock that a generated id needs.
+/// Whether the code means a lock wait that timed out, by our limit or the server's. InnoDB has no code of its own for
+/// the AUTO-INC lock that a generated id needs.
 bool WriteOp::waited_too_long(int code) const {
   switch (code) {
     case HA_ERR_LOCK_WAIT_TIMEOUT: return true;

@@ -1,4 +1,4 @@
-// write_op.h: the write under way: its op and its table, and what comes of it.
+// write_op.h: WriteOp, the current write: its op, its table and its outcome.
 //
 // Belongs to one executor's Writer, and is used on its thread only.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace postern::rows {
 
-/// What came of a step. Anything but `good` ends the op; WriteOp knows why.
+/// The outcome of a step. Anything but `good` ends the op; WriteOp has the reason.
 enum class Step : uint8_t { good, failed, left };
 
 class WriteOp {
@@ -29,7 +29,7 @@ class WriteOp {
   // The batch's; `alone`: it is one op and is undone as a whole if that fails.
   THD *thd = nullptr;
   bool alone = false;
-  /// Its statement is that of a step of a script in a turn: that, too, is undone as a whole.
+  /// Its statement is a script's step in a turn, which is undone as a whole, too.
   bool step = false;
 
   Op *op = nullptr;
@@ -46,14 +46,14 @@ class WriteOp {
     op->progress = Progress::done;
   }
 
-  /// Right before each call that changes a row. Earlier waits of the op mean nothing for that call: see
+  /// Called right before each call that changes a row. Earlier waits of the op do not count for that call: see
   /// fail_to_change().
   void begin_change() { row_wait_.forget_last(); }
 
-  /// Killed, or the thread has to stop.
+  /// Whether it was killed, or the thread has to stop.
   bool must_end() const { return thd->killed || stop_.load(std::memory_order_relaxed); }
 
-  /// A row of the table has changed.
+  /// Notes that a row of the table has changed.
   void changed_row(Counter counter) {
     table->target->changed = true;
     counters_->add(counter);
@@ -61,16 +61,16 @@ class WriteOp {
   }
 
   Step fail(Failure failure, ServerError its_error = {});
-  /// The server has set the error.
+  /// Fails with the error that the server has set.
   Step fail_as_told(Failure failure);
-  /// A code of the storage engine, of a call that changes nothing.
+  /// Fails with a code of the storage engine, from a call that changes nothing.
   Step fail_with(int code);
-  /// A code of the storage engine, from a call that changes rows. Among other ops it takes all of them along, to be run
-  /// again, unless it is known to come without a change: the call's change before it failed would be committed with
+  /// Fails with a code of the storage engine, from a call that changes rows. Among other ops it fails the whole run, to
+  /// be run again, unless the code implies that nothing changed: otherwise a partial change would be committed with
   /// them, and never reach the binary log.
   Step fail_to_change(int code);
-  /// By KILL, or because the thread has to stop. In that case nobody will hear of this op, and so later ones must not
-  /// be done without it.
+  /// Fails by KILL, or because the thread has to stop. In that case the op stays without an answer, so later ones must
+  /// not be done either.
   Step fail_interrupted();
   Step leave(Progress progress);
 

@@ -15,7 +15,7 @@
 namespace postern::rows {
 namespace {
 
-/// Names of tables that a run remembers; beyond, all are forgotten and found again.
+/// Table names that are cached; beyond that all are dropped and resolved again.
 constexpr size_t targets_max = 4'096;
 
 uint8_t events_of(Verb verb) {
@@ -118,7 +118,7 @@ void WriteTables::opened(WriteTable &target) {
 void WriteTables::open_listed() {
   OpenAttempt attempt = open_together(to_open_);
   if (attempt.state != TableState::ready && to_open_.size() > 1) {
-    // The others can be opened without the one that is in the way.
+    // The others can be opened without the one that failed.
     for (WriteTable *const target : to_open_) {
       target->attempt = open_together({&target, 1});
       if (target->attempt.state == TableState::ready) close_together();
@@ -353,8 +353,8 @@ void WriteTables::close() {
 
 void WriteTables::begin_script(THD *thd, Certification &certification) {
   script_changed_ = step_changed_ = false;
-  // A statement that only locked its tables has not ended for InnoDB, which has noted that it is no part of a longer
-  // transaction, and would take what comes now for more of it: then the commit would not be its commit.
+  // For InnoDB a statement that only locked its tables has not ended; InnoDB has noted that it is not part of a longer
+  // transaction, and would count the following changes to it, so the commit would not cover them.
   trans_commit_stmt(thd);
   certification.begin(thd);
   certification.begin_statement();
@@ -387,8 +387,8 @@ auto name_mark(THD *thd, uint8_t depth) {
 
 }  // namespace
 
-// Each is a statement that has to end, as SQL's do: it is in the binary log, too, and a failure of the next one would
-// take that with it there, so that the place to go back to would be after the log's end.
+// Each is a statement that has to end, as in SQL: it is in the binary log, too, and a failure of the next one would
+// remove it there, so the savepoint would be beyond the log's end.
 
 bool WriteTables::set_mark(THD *thd, uint8_t depth) {
   return !trans_savepoint(thd, name_mark(thd, depth)) && !trans_commit_stmt(thd);

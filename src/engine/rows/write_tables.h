@@ -1,4 +1,4 @@
-// write_tables.h: the tables that one run writes to, from opening to commit. Nothing stays open when a run is over.
+// write_tables.h: WriteTables, the tables that one run writes to, from opening to commit. None stays open after a run.
 #pragma once
 
 #include <cstdint>
@@ -32,18 +32,18 @@ class WriteTable {
   const std::string database;
   const std::string name;
 
-  bool admitted = false;              ///< its names are such that may be opened
-  uint64_t batch = 0;                 ///< the last run that asked for it
-  OpenAttempt attempt;                ///< how that went
+  bool admitted = false;              ///< its names may be opened
+  uint64_t batch = 0;                 ///< the last run that used it
+  OpenAttempt attempt;                ///< the result in that run
   TABLE *table = nullptr;             ///< while open
-  bool inserts_need_own_run = false;  ///< a row that is inserted may not share a transaction with other ops
-  bool edits_need_own_run = false;    ///< nor one that is changed or deleted
+  bool inserts_need_own_run = false;  ///< an insert may not share a transaction with other ops
+  bool edits_need_own_run = false;    ///< nor may a change or a deletion
   bool changed = false;               ///< by this run
-  bool rows_were_there = false;       ///< the last insert that may update has met its row
-  uint8_t events = 0;                 ///< what this run may do to it, as trg_event_map; run alone
+  bool rows_were_there = false;       ///< the last insert that may update met an existing row
+  uint8_t events = 0;                 ///< this run's kinds of changes, as trg_event_map; for runs alone
 
-  /// Somebody holds the table's AUTO-INC lock, as a bulk insert does until its end. An insert waits for it, and so
-  /// inserts keep away from others' runs for a while.
+  /// Another session holds the table's AUTO-INC lock, as a bulk insert does until its end. Inserts would wait for it,
+  /// so they stay out of shared runs for a while.
   void note_autoinc_held(uint64_t now_us) { autoinc_held_until_us_ = now_us + limits::autoinc_held_ms * 1000; }
   bool autoinc_may_be_held() {
     if (autoinc_held_until_us_ == 0) return false;
@@ -52,13 +52,13 @@ class WriteTable {
     return false;
   }
 
-  /// The use that the column bitmaps are set for; any other use has to set them anew.
+  /// The use for which the column bitmaps are set; any other use has to set them anew.
   enum class Marked : uint8_t { nothing, insert, edit };
   Marked marked = Marked::nothing;
   const OpenTable *marked_for = nullptr;
-  const void *marked_by = nullptr;  ///< for a recognised statement; nobody else marks columns in its run
+  const void *marked_by = nullptr;  ///< for a recognised statement; nothing else marks columns in its run
   size_t marked_values = 0;         ///< for an insert, which may give the first few columns only
-  bool rest_is_good = false;        ///< the columns that it gives no value have one, as far as is known before triggers
+  bool rest_is_good = false;        ///< all other columns have a default, as far as is known before triggers
 
  private:
   friend class WriteTables;
@@ -74,42 +74,43 @@ class WriteTables {
   WriteTables(const WriteTables &) = delete;
   WriteTables &operator=(const WriteTables &) = delete;
 
-  /// `alone`: the run has one op or one unit, and its tables may be such that cannot be shared: triggers are provided
-  /// for. Then prepare() only lists what open_listed() opens.
+  /// `alone`: the run has one op or one unit, so its tables may have triggers. Then prepare() only lists tables, which
+  /// open_listed() opens.
   void begin(THD *thd, bool alone);
-  /// Makes sure that the table of `spec` is open for `verb` in this run. State `again` means: everything of the thread
-  /// was given up by `give_up_all`; begin() anew.
+  /// Makes sure that the table of `spec` is open for `verb` in this run. State `again`: `give_up_all` has given up all
+  /// tables of the thread; begin() anew.
   OpenTable &prepare(Spec *spec, Verb verb, const std::function<void()> &give_up_all);
-  /// The same for a table by its names as the server's caches have them, to change rows of in a run that is not
-  /// `alone`: see WriteTable::attempt, and locked() after lock_all().
+  /// The same for a table named as in the server's caches, for changes in a run that is not `alone`: see
+  /// WriteTable::attempt, and locked() after lock_all().
   WriteTable &prepare(const std::string &database, const std::string &name, const std::function<void()> &give_up_all);
   /// Opens the listed tables. No other table of the thread may be open.
   void open_listed();
-  /// What prepare() returned in this run, or nullptr.
+  /// The result of prepare() in this run, or nullptr.
   OpenTable *prepared(const Spec *spec);
-  /// Locks the prepared tables; one that cannot be had now becomes busy or failed.
+  /// Locks the prepared tables; one that cannot be locked now becomes busy or failed.
   void lock_all();
 
-  /// Ends the transaction. A commit that fails has undone everything, and the settlement says why: table_busy where a
-  /// backup lets nobody commit just now.
+  /// Ends the transaction. A failed commit has undone everything, and the settlement has the reason: table_busy if a
+  /// backup blocks commits.
   Settlement commit();
   void roll_back();
-  /// Closes every table of the thread, also those that others opened, and gives up all metadata locks, which a script's
-  /// transaction keeps. Does nothing when no run has begun since.
+  /// Closes every table of the thread, whoever opened it, and releases all metadata locks, except in a script's
+  /// transaction. Does nothing if no run has begun since.
   void close();
 
-  // A script's transaction, of several such runs: commit() and roll_back() end a step of it. None may have begun.
+  // Begins a script's transaction of several such runs: commit() and roll_back() then end a step. No run may be under
+  // way.
 
   void begin_script(THD *thd, Certification &certification);
-  /// False if that failed, and the transaction has to be rolled back.
+  /// False if that failed and the transaction has to be rolled back.
   bool set_mark(THD *thd, uint8_t depth);
   bool go_back_to_mark(THD *thd, uint8_t depth);
   /// Whether the steps since the last call have changed anything.
   bool take_changed() { return std::exchange(step_changed_, false); }
-  /// A settlement that has lasted becomes the commit's, unless everything has to be undone.
+  /// Ends the transaction; a settlement that lasted becomes that of the commit, unless everything has to be undone.
   void end_script(THD *thd, Certification &certification, Settlement &settlement, bool undo);
 
-  /// The thread is about to sleep: gives back the index caches if they are large.
+  /// Called before the thread sleeps: frees the index caches if they are large.
   void go_idle() { bound_.forget_most(); }
   bool knows_much() const { return bound_.has_much(); }
 
@@ -118,7 +119,7 @@ class WriteTables {
 
   bool any_open() const { return !open_.empty(); }
   bool locked() const { return locked_; }
-  /// Whether a rollback brings back the rows of all tables that are open.
+  /// Whether a rollback restores the rows of all open tables.
   bool can_undo_all() const;
 
  private:
@@ -140,8 +141,8 @@ class WriteTables {
   bool alone_ = false;
   bool locked_ = false;
   bool commits_were_blocked_ = false;
-  bool script_changed_ = false;        // something, in the steps that were committed
-  bool step_changed_ = false;          // the same, until it is asked for
+  bool script_changed_ = false;        // whether the committed steps have changed anything
+  bool step_changed_ = false;          // the same, until the next call
   Verb verb_ = Verb::edit;             // the last listed table's
   std::vector<WriteTable *> to_open_;  // listed
   uint32_t listed_ = 0;                // tables in the server's list, with those that triggers and keys need

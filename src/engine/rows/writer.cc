@@ -37,7 +37,7 @@ void Writer::run(Op &op, OpenTable &table) {
     step = op.verb == Verb::insert ? insert(*op.insert) : op.verb == Verb::edit ? edit(*op.edit) : lock(*op.find);
   row_wait_.watch(false);
   change_.end();
-  row_wait_.take_expired();  // where it did not matter any more
+  row_wait_.take_expired();  // at a moment when it no longer mattered
   counters_->add(Counter::rows_examined, examined_);
   op.rows_examined += static_cast<uint32_t>(examined_);
   counters_->add(Counter::row_lock_waits, row_wait_.take_waits());
@@ -105,10 +105,9 @@ Step Writer::insert(const Insert &insert) {
   return step;
 }
 
-/// Whether the row that the insert may have to change can be looked for before a new one is made. Where it is there,
-/// that spares the server making, refusing and undoing a new one; where it is not, it is work for nothing: so it is
-/// done where the last one was there. A trigger may make another key. Under REPEATABLE READ the look would lock the gap
-/// where no row is, against everybody else's inserts there.
+/// Whether to look up the row that the insert may have to change before a new one is made. If it exists, that saves
+/// making, refusing and undoing a new one; if not, the lookup is wasted: so it is done if the last one existed. A
+/// trigger may make another key. Under REPEATABLE READ the lookup would lock the gap against other sessions' inserts.
 bool Writer::knows_its_row(const Insert &insert) const {
   const uint32_t key_columns = write_.table->spec->key_columns;
   if (key_columns == 0 || insert.values.size() < key_columns || write_.thd->tx_isolation > ISO_READ_COMMITTED)
@@ -130,7 +129,7 @@ Step Writer::update_row_met(const Insert &insert, bool &met) {
   });
 }
 
-/// There can be no new row of these values. If the row is there, that does not matter.
+/// These values cannot make a new row, which does not matter if the row exists.
 Step Writer::update_row_after_all(const Insert &insert) {
   const Outcome outcome = std::exchange(write_.outcome, {});
   const ServerError error = std::exchange(write_.error, {});
@@ -160,13 +159,13 @@ Step Writer::write_new_row() {
   return change_.inserted();
 }
 
-/// The row that is there already, as the storage engine's code `met` says, gets the values given or decided on.
+/// Updates the existing row, which the storage engine reported by the code `met`.
 Step Writer::update_duplicate(int met) {
   TABLE *const table = write_.table->table;
   const uint met_key = table->file->get_dup_key(met);
   if (met_key >= table->s->keys) return write_.fail_with(met);
   const bool by_other_key = write_.table->spec->key_columns != 0 && met_key != write_.table->index;
-  // The storage engine knows these words until its next error.
+  // The storage engine keeps this message until its next error.
   if (by_other_key) engine_failure(write_.thd, table, met, write_.error);
   write_.thd->lex->sql_command = SQLCOM_UPDATE;
   // Before the row is read: reading has to fetch the columns that changing needs.
@@ -183,7 +182,7 @@ Step Writer::update_duplicate(int met) {
   return update_row_there(*write_.op->insert);
 }
 
-/// The row in record[0], of which record[1] is a copy, gets the values given, which are in the draft, or decided on.
+/// Updates the row in record[0], of which record[1] is a copy, by the draft or by the edit's decision.
 Step Writer::update_row_there(const Insert &insert) {
   write_.table->target->rows_were_there = true;
   write_.outcome.has_insert_id = false;
@@ -254,7 +253,7 @@ Step Writer::edit(const EditRows &edit) {
     return write_.leave(Progress::needs_own_run);
   if (const Step step = open_index(); step != Step::good) return step;
   if (one_row) return edit_first(edit);
-  // What fails on the way is undone: by whoever can.
+  // Failures on the way are undone by the caller.
   const bool erases_on_the_way = edit.erases && find.in_list.empty() && can_roll_back(write_.table->file());
   return erases_on_the_way ? erase_all(edit) : edit_all(edit);
 }
@@ -300,7 +299,7 @@ bool Writer::is_for_one_row(const Find &find) const {
           std::none_of(find.key.begin(), find.key.end(), [](const Value &v) { return v.is_null(); }));
 }
 
-/// Every row that is wanted, locked, in record[0]. `visit` ends the walk with anything but `good`.
+/// Visits every selected row, locked, in record[0]. `visit` ends the walk with anything but `good`.
 template <class Visit>
 Step Writer::walk(Visit visit) {
   for (; walk_.at_key(); walk_.next_key())
@@ -330,7 +329,7 @@ Step Writer::walk_key(Visit visit) {
   }
 }
 
-/// At most one row, changed where it is found.
+/// At most one row, changed in place.
 Step Writer::edit_first(const EditRows &edit) {
   walk_.limit_to(1);
   return walk([&] { return edit_row(edit); });

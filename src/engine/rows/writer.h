@@ -1,10 +1,10 @@
-// writer.h: inserting, changing, deleting and locking rows of tables that are open and locked for writing.
+// writer.h: Writer, which inserts, changes, deletes and locks rows of tables that are open and locked for writing.
 //
-// As SQL would do it: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever the
-// global sql_mode says. Ops of many connections share one statement, so an op that is run among others must leave
-// nothing when it fails: it changes one row, and that change is its last step. Some failures are known to come without
-// the change; any other takes the whole run along, which is undone and run again (WriteOp::fail_to_change). Any op that
-// may need more than that is left to be run alone.
+// It works as SQL does: by the server's own conversions, defaults, constraints and triggers, in strict mode whatever
+// the global sql_mode. Ops of many connections share one statement, so an op that is run among others must leave
+// nothing when it fails: it changes one row, and that change is its last step. Some failures are known to occur before
+// the change; any other fails the whole run, which is undone and run again (WriteOp::fail_to_change). Any op that may
+// need more than that is left to be run alone.
 #pragma once
 
 #include <atomic>
@@ -29,27 +29,27 @@ class Writer {
   Writer(const Writer &) = delete;
   Writer &operator=(const Writer &) = delete;
 
-  /// `alone`: the run has one op and is undone as a whole if that fails; then `alone_row_wait_ms` is how long it may
-  /// wait for rows, and `row_wait_ms` how long at most, once it has changed others.
+  /// `alone`: the run has one op and is undone as a whole if that fails; then it may wait `alone_row_wait_ms` for rows,
+  /// and at most `row_wait_ms` once it has changed others.
   void begin_batch(THD *thd, bool alone, int64_t row_wait_ms, int alone_row_wait_ms);
-  /// In a turn: the statement is, or is no longer, that of a step, which is undone as a whole if an op of it fails.
+  /// In a turn: whether the statement is that of a step, which is undone as a whole if an op fails.
   void set_step(bool step) { write_.step = step; }
-  /// The statement is, or is no longer, one that is undone as a whole if an op of it fails, after which each script
-  /// begins anew by itself: rows may be held in it, until store_held().
+  /// Whether the statement is undone as a whole if an op fails, after which each script begins anew by itself: rows may
+  /// be held in it, until store_held().
   void set_holding(bool holding) {
     holding_ = holding;
     held_.forget();
   }
-  /// Stores the row that is held: before the statement ends, or anybody reads. False: the statement has to be undone.
+  /// Stores the held row, before the statement ends or anything reads it. False: the statement has to be undone.
   bool store_held() { return held_.table() == nullptr || store(*held_.table()); }
   /// Runs an insert, an edit or a lock and passes its reply the outcome, unless it is left for later.
   void run(Op &op, OpenTable &table);
 
-  /// Not lasting: the transaction is gone, with everything that the run wrote before.
+  /// If it has not lasted, the transaction is gone, with all earlier writes of the run.
   const Settlement &lost() const { return write_.lost(); }
-  /// The same, for the end of the run: the next one may be without writes and must not find it.
+  /// The same, at the end of the run: the next one may be without writes and must not see it.
   Settlement take_lost() { return write_.take_lost(); }
-  /// The op was left in the middle, by an exception.
+  /// Called when an exception has interrupted the op.
   void break_off() {
     row_wait_.watch(false);
     change_.end();
@@ -57,7 +57,7 @@ class Writer {
     row_wait_.take_expired();
     write_.take_lost();
   }
-  /// The op that was run alone has failed, or was left: whatever it did has to be undone.
+  /// Whether the op that was run alone has failed or was left, so that its changes have to be undone.
   bool undo() const { return undo_; }
 
  private:
@@ -98,14 +98,14 @@ class Writer {
   WriteOp write_;
   RowChange change_;
   uint64_t examined_ = 0;  // in the running op
-  // The last op of this table has locked the row in record[0], and kept it; whether the running op is on it.
+  // The last op on this table has locked the row in record[0] and kept it; whether the running op is on that row.
   const TABLE *row_at_hand_ = nullptr;
   bool at_hand_ = false;
   bool holding_ = false;
   HeldRow held_;
-  std::span<const Value> row_key_;  // the row that the running op is on, where that is one row and may be held
+  std::span<const Value> row_key_;  // the running op's row, if it is a single row that may be held
   bool on_held_ = false;            // it is
-  Op storing_{};                    // in place of an op, where a held row is stored after all of them
+  Op storing_{};                    // stands for an op when a held row is stored after all ops
   Walk walk_;                       // the running edit's
   std::vector<uchar> key_;
   std::vector<uchar> places_;  // of the rows to edit, one after the other

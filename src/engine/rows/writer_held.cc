@@ -27,8 +27,8 @@ std::span<const Value> Writer::key_of_row(const Op &op) const {
              : std::span<const Value>();
 }
 
-/// The row in record[0], of which record[1] is a copy, is that of the running op. One that is held in another table
-/// stays the one: it came first, as the row of a key comes before its elements.
+/// The row in record[0], of which record[1] is a copy, is that of the running op. A row held in another table stays
+/// held: it came first, as a key's row comes before its elements.
 void Writer::hold_row() {
   if (!holding_ || row_key_.empty() || held_.table() != nullptr || !change_.may_put_off()) return;
   held_.hold(*write_.table, row_key_);
@@ -41,7 +41,7 @@ Step Writer::change_row() {
   return change_.put_off();
 }
 
-/// The running op needs the buffers of the table for another row.
+/// Called when the running op needs the table's buffers for another row.
 Step Writer::make_way(const OpenTable &table) {
   OpenTable *const held = held_.table();
   if (held == nullptr || held->target != table.target) return Step::good;

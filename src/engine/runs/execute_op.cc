@@ -25,7 +25,7 @@ bool RowExecutor::prepare(std::span<Op> ops) {
     if (op.verb == Verb::open) {
       Spec *const spec = opening_.back().get();
       state = tables_.prepare(spec, false).state;
-      // Now, not when the op's turn comes: later finds in the batch need to know their tables.
+      // Done now, not in the op's turn, because later finds in the batch need their tables.
       if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
     } else if (op.verb == Verb::find) {
       lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
@@ -183,7 +183,7 @@ void RowExecutor::give_up_all() {
 void RowExecutor::execute_open(Op &op, const Spec *opening) {
   const OpenTable *const table = opening != nullptr ? tables_.prepared(opening) : nullptr;
   if (!usable(op, table)) {
-    // Filled when an earlier run opened it; a slow lane later the table is gone.
+    // Filled by an earlier run; meanwhile the table was dropped.
     if (op.progress == Progress::done) op.slot->clear();
     return;
   }
@@ -194,7 +194,7 @@ void RowExecutor::execute_open(Op &op, const Spec *opening) {
 /// The op cannot run on this table: it fails, or is left for later.
 void RowExecutor::give_up(Op &op, const OpenTable *table) {
   if (table == nullptr) {
-    op.progress = Progress::busy;  // DDL took tables from under us again and again
+    op.progress = Progress::busy;  // DDL took the tables away again and again
     return;
   }
   switch (table->state) {

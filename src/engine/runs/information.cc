@@ -1,4 +1,4 @@
-// information.cc: shows tables of INFORMATION_SCHEMA with rows that others make.
+// information.cc: shows tables of INFORMATION_SCHEMA with rows from other rooms.
 #include "engine/server/server.h"
 
 #include "engine/information.h"
@@ -24,7 +24,7 @@ struct Shown {
   std::vector<ST_FIELD_INFO> fields;
 };
 
-/// Written when plugins are loaded and unloaded, which is when nobody reads that table.
+/// Written when plugins are loaded and unloaded, while the table is not read.
 std::array<Shown, 16> shown;
 
 const InformationTable *table_of(const ST_SCHEMA_TABLE *schema_table) {

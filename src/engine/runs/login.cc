@@ -8,8 +8,8 @@
 namespace postern::rows {
 namespace {
 
-/// The name for a login that must not get into a log. The server takes as long over it as over any unknown one, and
-/// counts and logs it as any.
+/// The name for a login that must not get into a log. The server treats it like any unknown name: in its time, counters
+/// and logs.
 constexpr Bytes unnamed = "(no account of this name)";
 static_assert(unnamed.size() <= USERNAME_LENGTH);
 

@@ -1,4 +1,4 @@
-// make_executor.h: make_executor(), one thread's way to the tables.
+// make_executor.h: make_executor(), which makes one thread's executor.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace postern::rows {
 
-/// Each server's engine defines it. For the thread that has entered. `specs` and `stop` outlive it, as everything does
-/// that `who` points to.
+/// Defined by each server's engine. Called on the executor's thread. `specs`, `stop` and everything that `who` points
+/// to outlive it.
 std::unique_ptr<Executor> make_executor(std::unique_ptr<ServerThread> thread, sql::Specs &specs,
                                         engine::LoginNames names, const ThreadIdentity &who,
                                         const std::atomic<bool> &stop);

@@ -32,7 +32,7 @@ bool Privileges::allow(const Op &op, const Spec &spec, Access access) {
   const auto &account = static_cast<const sql::ServerAccount &>(*op.identity->account);
   if (op.verb != Verb::open || access == Access::read)
     return has(sql::rights_needed(op, access) & ~right::see_key, account, spec, nullptr);
-  // What an index that is opened for writing will be used for, its ops say: any right will do.
+  // The ops of an index that is opened for writing decide about its use: any right is enough.
   for (const Rights right : {right::see, right::insert, right::update, right::erase})
     if (has(right, account, spec, nullptr)) return true;
   return false;

@@ -1,4 +1,4 @@
-// privileges.h: Privileges, what an account may do with an open index, by the server's grants.
+// privileges.h: Privileges, an account's rights on an open index, by the server's grants.
 //
 // Belongs to one executor and is used on its thread.
 #pragma once
@@ -24,18 +24,18 @@ class Privileges {
     now_ms_ = 0;
   }
 
-  /// Whether the op's account may do it, as far as names decide; to be asked before the table is opened, so that nobody
-  /// learns whether it exists. `access`: the door's, which decides the rights for opening.
+  /// Whether the op's account may do it, as far as names decide; called before the table is opened, so that clients
+  /// cannot learn whether it exists. `access`: the door's, which decides the rights for opening.
   bool allow(const Op &op, const Spec &spec, Access access);
-  /// The rest, for which the index must be known: that the account may see the columns of its key.
+  /// The remaining check, which needs the open index: whether the account may read the columns of its key.
   bool allow_key(const Op &op, const Spec &spec, const OpenTable &table, Access access);
-  /// Whether the last question could not be answered now, for somebody changes the grants: then the answer was no.
+  /// Whether the last check was refused only because the grants are being changed.
   bool busy() const { return busy_; }
-  /// Why the op that was just refused was, in the server's words; the same whether or not the table exists.
+  /// The server's message for the last refusal; the same whether or not the table exists.
   ServerError why(const Op &op, const Spec &spec, Access access, const OpenTable *table);
 
  private:
-  /// Whether all of `needed` is allowed. `table`: for see_key alone.
+  /// Whether all of `needed` is allowed. `table`: for see_key only.
   bool has(sql::Rights needed, const sql::ServerAccount &account, const Spec &spec, const OpenTable *table);
   std::optional<sql::Rights> look_at(sql::Rights wanted, const sql::ServerAccount &account, const Spec &spec,
                                      const OpenTable *table);
@@ -43,7 +43,7 @@ class Privileges {
 
   ServerThread *thread_ = nullptr;
   bool busy_ = false;
-  int64_t now_ms_ = 0;  // the batch's; 0: not asked for yet
+  int64_t now_ms_ = 0;  // the batch's; 0: not read yet
   sql::KnownRights known_;
 };
 

@@ -1,8 +1,8 @@
-// row_executor.h: RowExecutor, one thread's way to the tables, as far as MariaDB and MySQL have it in common. Each
-// server's engine adds what it has besides.
+// row_executor.h: RowExecutor, one thread's executor; the part common to MariaDB and MySQL. Each server's engine
+// derives from it.
 //
-// The rest is by file: row_executor.cc has runs and their transactions (engine/sql/run_order the order within them),
-// run_script.cc those of scripts, run_statements.cc those of several, execute_op.cc the work for one op.
+// Its files: row_executor.cc has runs and their transactions (engine/sql/run_order has the order within them),
+// run_script.cc scripts, run_statements.cc statements shared by several scripts, execute_op.cc single ops.
 #pragma once
 
 #include <algorithm>
@@ -63,11 +63,11 @@ class RowExecutor : public Executor {
   Lane lane() const { return lane_; }
   bool answers_may_wait() const { return answers_may_wait_; }
 
-  /// Makes the thread's session ready for a run, which has begun.
+  /// Prepares the thread's session for a run that has begun.
   virtual void prepare_thread() {}
-  /// A statement of a session's, which this server may or may not have.
+  /// Answers a session's statement, if this server supports that.
   virtual void execute_statement(Op &op);
-  /// A run that wrote nothing is over, but for giving up its tables.
+  /// Called at the end of a run without writes, before it gives up its tables.
   virtual void end_reading(const Settlement &settlement) { (void)settlement; }
 
   /// False if the server goes down, or has no memory for another THD yet.
@@ -77,7 +77,7 @@ class RowExecutor : public Executor {
   void finish(Op &op, Failure failure, const ServerError &error = nothing_said);
 
  private:
-  /// Steps of so many scripts are one statement: more would save little, and do much in vain where one fails.
+  /// Steps of at most so many scripts share a statement: more would save little, and lose much when one fails.
   static constexpr size_t scripts_together_max = 64;
 
   using Order = sql::RunOrder<RowExecutor>;
@@ -132,7 +132,7 @@ class RowExecutor : public Executor {
   static Counter request_counter(Verb verb);
   void refuse(Op &op, Failure failure, const ServerError &error = nothing_said);
   void execute_open(Op &op, const Spec *opening);
-  /// False if the op cannot run on this table: it has failed, or is left for later.
+  /// False if the op cannot run on this table: it has failed, or was left for later.
   bool usable(Op &op, const OpenTable *table) {
     if (table != nullptr && table->state == TableState::ready) return true;
     give_up(op, table);
@@ -155,17 +155,17 @@ class RowExecutor : public Executor {
   Certification certification_;
   std::vector<sql::SpecUse> opening_;  // in the running batch, in order
   size_t lookups_ = 0;                 // in the running batch
-  size_t opens_ = 0;                   // how many of those were executed or passed by
+  size_t opens_ = 0;                   // how many of them were executed or skipped
   Order order_{*this};
   std::vector<Unit> units_;                           // for a statement among scripts
   std::vector<Op> together_;                          // the last steps of several scripts
   size_t together_max_ = scripts_together_max;        // how many scripts
-  bool tentative_ = false;                            // the running statement is such a step
+  bool tentative_ = false;                            // whether the running statement is such a step
   bool one_view_ = false;                             // for all statements of the running script
   Lane lane_ = Lane::turn;                            // the running batch's
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool answers_may_wait_ = false;                     // as Run's
-  bool not_ready_ = false;                            // the running batch is refused
+  bool not_ready_ = false;                            // whether the running batch is refused
   bool stopping_ = false;
 };
 

@@ -81,8 +81,8 @@ Settlement RowExecutor::run_scripts(std::span<Op> ops, size_t &count) {
   return settlement;
 }
 
-/// `done`: none has failed or was left. Otherwise nothing of them is done, and each has to begin anew. Where scripts
-/// fail often fewer are tried together.
+/// `done`: none has failed or was left. Otherwise all are undone, and each has to begin anew. If scripts fail often
+/// fewer are tried together.
 Settlement RowExecutor::run_together(std::span<Op> scripts, bool &done) {
   if (stop_.load(std::memory_order_relaxed)) return {.failure = Failure::stopping};
   if (thd()->killed) return {};

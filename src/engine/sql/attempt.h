@@ -1,4 +1,4 @@
-// attempt.h: how an attempt to use a table ended.
+// attempt.h: Attempt, the outcome of an attempt to use a table.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace postern::sql {
 
-/// The server's words for a failure.
+/// The server's message for a failure.
 struct ServerError {
   std::string message{};
-  SqlError number{};  ///< none: the words are ours
+  SqlError number{};  ///< none: the message is ours
 
   void clear() {
     message.clear();
@@ -24,8 +24,8 @@ inline const ServerError nothing_said{};
 
 enum class TableState : uint8_t {
   ready,
-  busy,    ///< DDL or a table lock holds it just now
-  failed,  ///< a failure and a message say why
+  busy,    ///< DDL or a table lock holds it at present
+  failed,  ///< `failure` and `message` have the reason
   again,   ///< every table was given up, and the attempt must be repeated for all of them
 };
 

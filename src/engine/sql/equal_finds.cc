@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t null_bytes = UINT32_MAX;
 constexpr size_t word_bytes = sizeof(uint64_t);
 
-/// Questions are whole words; every bit of them counts in the hash.
+/// Keys are padded to whole words; every bit counts in the hash.
 uint32_t hash_of(const char *question, size_t size) {
   constexpr uint64_t odd = 0x9e37'79b9'7f4a'7c15;
   uint64_t hash = size;
@@ -72,7 +72,7 @@ void EqualFinds::begin_run(size_t finds) {
 }
 
 size_t EqualFinds::write_question(uint64_t serial, const Find &find) {
-  // The size of a value fills no word; zeros after the last value complete one.
+  // The size of a value does not fill a word; zeros after the last value complete one.
   const size_t room = std::min(limits::shared_bytes_max - used_, limits::shared_question_bytes_max);
   const auto limit = static_cast<uint32_t>(find.limit);
   size_t needed = sizeof serial + sizeof limit;

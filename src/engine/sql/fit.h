@@ -1,4 +1,4 @@
-// fit.h: Fit, how a value that a column holds compares with the one that was given for it.
+// fit.h: Fit, how a value stored in a column compares with the given one.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ enum class Fit : uint8_t {
   exact,
   below,    ///< the stored value is the nearest below the given one
   above,    ///< the stored value is the nearest above the given one
-  unfit,    ///< the given value has no place among the column's values
-  as_text,  ///< for the bound of a range: nothing was stored; rows compare with the value as text does
+  unfit,    ///< the given value cannot be ordered among the column's values
+  as_text,  ///< for a range bound: nothing was stored; rows compare with the value as texts
 };
 
 template <class T>
@@ -20,8 +20,8 @@ constexpr Fit fit_of(T stored, T given) {
   return stored == given ? Fit::exact : stored < given ? Fit::below : Fit::above;
 }
 
-/// `comparison` with the given value, in terms of the stored one, for a stored value that is not exact: nothing lies
-/// between the two. Comparison::never and ::unequal (always, for a value) say that the stored one does not matter.
+/// Translates a `comparison` with the given value into one with an inexact stored value; no column value lies between
+/// the two. Comparison::never, and ::unequal (true for every value), do not depend on the stored value.
 constexpr Comparison adjusted(Comparison comparison, Fit fit) {
   if (fit == Fit::exact) return comparison;
   const bool below = fit == Fit::below;

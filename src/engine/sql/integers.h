@@ -1,4 +1,4 @@
-// integers.h: numbers in text, and what of them the integer columns of SQL can hold.
+// integers.h: numbers in text, and their conversion to SQL's integer columns.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,25 @@ struct IntegerType {
 
   constexpr uint32_t bits() const { return bytes * 8 - (is_unsigned ? 0 : 1); }
   constexpr uint64_t most() const { return std::numeric_limits<uint64_t>::max() >> (64 - bits()); }
-  /// The least, without its sign.
+  /// The magnitude of the smallest value.
   constexpr uint64_t least_magnitude() const { return is_unsigned ? 0 : most() + 1; }
 };
 
-/// A decimal number, so far as integer columns care.
+/// A decimal number, reduced to what an integer column needs.
 struct Number {
   bool negative = false;
   bool has_point = false;
-  bool fraction = false;  ///< more than the integer part, away from zero
-  bool overflow = false;  ///< beyond 64 bits; then `magnitude` means nothing
+  bool fraction = false;  ///< the number has a fraction, so it lies further from zero
+  bool overflow = false;  ///< beyond 64 bits; `magnitude` is undefined then
   uint64_t magnitude = 0;
 
   bool is_integer() const { return !has_point && !overflow; }
 };
 
-/// Reads a number that fills `text` whole: a sign or none, digits, and a point among or around them. False for anything
-/// else.
+/// Parses a number that fills all of `text`: an optional sign, digits, and an optional point. False for anything else.
 bool parse_number(Bytes text, Number &number);
 
-/// Reads a number as most are: up to 18 digits and nothing else, so that it fits 64 bits with a sign. False for others.
+/// Parses the usual case: up to 18 digits and nothing else, which fit a signed 64-bit integer. False for others.
 inline bool parse_short_natural(Bytes text, uint64_t &number) {
   return text.size() <= 18 && parse_natural(text, number);
 }

@@ -1,8 +1,7 @@
 // known_rights.h: the rights that an op needs, and KnownRights, a cache of the rights of accounts.
 //
-// Belongs to one executor and is used on its thread. The result of a look at the grants holds for
-// limits::privileges_hold_ms: so a revoked privilege ends within that time for later ops, and a busy account costs one
-// look a time, not one an op.
+// Belongs to one executor and is used on its thread. The result of a check is valid for limits::privileges_hold_ms, so
+// a revoked privilege ends within that time, and a busy account is not checked for each op.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +18,20 @@ namespace postern::sql {
 using Rights = uint8_t;
 namespace right {
 inline constexpr Rights see = 1;     ///< the columns wanted
-inline constexpr Rights filter = 2;  ///< to see the filter columns
+inline constexpr Rights filter = 2;  ///< to read the filter columns
 inline constexpr Rights insert = 4;
 inline constexpr Rights update = 8;
 inline constexpr Rights erase = 16;
-inline constexpr Rights see_key = 32;  ///< the columns of the index, which are known when the table is open
+inline constexpr Rights see_key = 32;  ///< to read the index's columns, which are known when the table is open
 }  // namespace right
 
-/// `access`: the door's. An index that is opened for writing needs nothing here: its client names the changes later.
+/// `access`: the door's. Opening an index for writing needs no right yet, because the client names its changes later.
 Rights rights_needed(const Op &op, Access access);
 
 class KnownRights {
  public:
-  /// Whether the account may do all of `needed` with the spec, both by numbers that no other has had. Unknown rights
-  /// are asked of `look(Rights wanted) -> std::optional<Rights> allowed`; nullopt: it cannot be found out now.
+  /// Whether the account has all `needed` rights on the spec; both are given by numbers that are never reused. Calls
+  /// `look(Rights wanted) -> std::optional<Rights> allowed` for unknown rights; nullopt: they cannot be checked now.
   template <class Look>
   bool has(Rights needed, uint64_t account, uint64_t spec, int64_t now_ms, Look look) {
     Cached &known = known_of(account, spec, now_ms);

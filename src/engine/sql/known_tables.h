@@ -1,4 +1,4 @@
-// known_tables.h: KnownTables, what one executor knows of the specs it was asked for, by their ids.
+// known_tables.h: KnownTables, one executor's tables for the specs that it has used, by their ids.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace postern::sql {
 
-/// Belongs to one executor and is used on its thread. Counted against the bound of large buffers: a client decides how
-/// many there are and how large. It needs a `Table` to have:
+/// Belongs to one executor and is used on its thread. Counted against the bound of large buffers, because clients
+/// decide their number and size. `Table` must have:
 ///
-///     uint32_t id       of the spec it was made for
-///     uint64_t serial   of the spec it was made for
+///     uint32_t id       of its spec
+///     uint64_t serial   of its spec
 ///     size_t bytes      of memory, about
 template <class Table>
 class KnownTables {
@@ -39,9 +39,9 @@ class KnownTables {
     return *place;
   }
 
-  /// Whether so much is here that what belongs to no spec any more should be looked for.
+  /// Whether it holds so much that entries of deleted specs should be dropped.
   bool worth_a_look() const { return bytes_.bytes() > limits::open_tables_bytes_max && seen_ != specs_.retired(); }
-  /// Forgets what belongs to no spec any more; none of it may be open.
+  /// Drops entries of deleted specs; none of them may be open.
   void forget_retired() {
     seen_ = specs_.retired();
     specs_.visit_serials([this](std::span<const uint64_t> serials) {
@@ -49,9 +49,9 @@ class KnownTables {
         if (table != nullptr && serials[table->id] != table->serial) forget(table);
     });
   }
-  /// Whether forget_most() would forget any.
+  /// Whether forget_most() would drop any.
   bool has_much() const { return bytes_.bytes() > limits::open_tables_bytes_kept; }
-  /// When the thread is about to sleep, and none is open: also forgets the rest if that is much.
+  /// For a thread that is about to sleep, with none open: also drops the rest if that is much.
   void forget_most() {
     if (has_much() && seen_ != specs_.retired()) forget_retired();
     if (has_much()) forget_all();

@@ -1,7 +1,7 @@
-// run_order.h: RunOrder, the order in which an executor does the ops of a run: which ops wait for one that is left, and
-// how a unit ends.
+// run_order.h: RunOrder, the order in which an executor does the ops of a run: which ops wait for one that was left,
+// and how a unit ends.
 //
-// It belongs to one executor and is used on its thread.
+// Belongs to one executor and is used on its thread.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace postern::sql {
 
-/// How the transaction of a unit that has it to itself shall end.
+/// How to end the transaction of a unit that runs alone.
 enum class UnitEnds : uint8_t {
   commit,
   roll_back,
-  run_again,  ///< rolled back, and run once more without the op that has failed
+  run_again,  ///< roll back, and run it once more without the failed op
 };
 
 /// `Hands` is the executor, which RunOrder calls:
@@ -33,14 +33,14 @@ class RunOrder {
  public:
   explicit RunOrder(Hands &hands) : hands_(hands) {}
 
-  /// From here on nobody is held up. For each run.
+  /// Begins a run: no connection is held up.
   void begin() { held_up_.reset(); }
 
   /// Whether an op has to wait because an earlier one of its connection was left.
   bool is_held_up(const Op &op) const { return held_up_ == op.connection; }
   void hold_up(const Op &op) { held_up_ = op.connection; }
 
-  /// A unit that has the transactions to itself that are begun while this lives. Throws std::bad_alloc.
+  /// Marks a unit that has transactions of its own while this lives. Throws std::bad_alloc.
   class OwnUnit {
    public:
     OwnUnit(RunOrder &order, std::span<Op> ops) : order_(order), replies_(ops) {
@@ -51,7 +51,7 @@ class RunOrder {
     OwnUnit(const OwnUnit &) = delete;
     OwnUnit &operator=(const OwnUnit &) = delete;
 
-    /// Whether it has to be run again; true once for each time.
+    /// Whether it has to be run again; true once each time.
     bool take_again() {
       if (order_.ends_ != UnitEnds::run_again) return false;
       order_.ends_ = UnitEnds::commit;
@@ -63,10 +63,10 @@ class RunOrder {
     UnitReplies replies_;
   };
   bool in_own_unit() const { return own_ != nullptr; }
-  /// The ends of the unit that has the transaction to itself, when its ops were executed.
+  /// How to end that unit's transaction, when its ops were executed.
   UnitEnds ends() const { return ends_; }
 
-  /// One op or unit after the other, until all are done or left, or the transaction is lost.
+  /// Executes ops and units in order, until all are done or left, or the transaction is lost.
   void execute_all(const Run &run, Watcher *watcher) {
     const Unit *unit = run.units.data();
     const Unit *const units_end = unit + run.units.size();
@@ -92,7 +92,7 @@ class RunOrder {
   }
 
  private:
-  /// For later, none of them having been executed.
+  /// Leaves the ops for later; none was executed.
   void leave(std::span<Op> ops, Progress progress) {
     hands_.pass_by(ops);
     wait_behind(ops, progress);
@@ -103,7 +103,7 @@ class RunOrder {
     ops[0].progress = progress;
   }
 
-  /// One that writes has to have its transaction to itself.
+  /// A unit that writes needs a transaction of its own.
   void execute_unit(std::span<Op> ops, bool atomic) {
     if (own_ != nullptr) return execute_unit(ops, atomic, *own_);
     if (hands_.write_any(ops)) return leave(ops, Progress::needs_own_run);
@@ -145,8 +145,8 @@ class RunOrder {
   }
 
   Hands &hands_;
-  std::optional<uint32_t> held_up_{};  // the connection whose next op of the run cannot run now
-  UnitReplies *own_ = nullptr;         // for the unit that has the transaction to itself
+  std::optional<uint32_t> held_up_{};  // the connection with the next op of the run that cannot run now
+  UnitReplies *own_ = nullptr;         // for the unit that runs alone
   UnitEnds ends_ = UnitEnds::commit;   // that unit's
 };
 

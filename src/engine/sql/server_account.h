@@ -1,4 +1,4 @@
-// server_account.h: ServerAccount, a database account that the server let in.
+// server_account.h: ServerAccount, a database account that the server has authenticated.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace postern::sql {
 
-/// Immutable; shared by the session it was verified for and nobody else, on any thread.
+/// Immutable; used only by the session that it was verified for, on any thread.
 struct ServerAccount : Account {
-  uint64_t serial = 0;  ///< no other login of this process has it
+  uint64_t serial = 0;  ///< unique among the logins of this process
   std::string host;     ///< the client's host name, or its address if it has none
   std::string ip;       ///< empty for a local client
   // CURRENT_USER().

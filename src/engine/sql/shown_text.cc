@@ -14,7 +14,7 @@ struct ShownText::Memory {
   Memory *next = nullptr;
 };
 
-/// The memory that is no thread's now. The library stays in the process when its plugins go, and so does this.
+/// Free text memory. The library stays in the process when its plugins are unloaded, and so does this.
 class ShownText::Spare {
  public:
   Memory *take() {

@@ -1,8 +1,7 @@
 // shown_text.h: ShownText, the text of a thread of ours in the process list.
 //
-// The server reads it without a lock. SHOW PROCESSLIST notes where it is, and reads it when it sends the row, by which
-// time the thread and its THD may have gone. So the memory of a text is never freed; the next thread that comes gets
-// it.
+// The server reads it without a lock. SHOW PROCESSLIST copies its address, and reads the text when it sends the row,
+// when the thread and its THD may be gone. So the memory of a text is never freed; the next thread reuses it.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@
 
 namespace postern::sql {
 
-/// Made, used and destroyed by the thread that it stands for. A reader meanwhile, or later, may see half of one text
-/// and half of another, or another thread's, but always one that ends.
+/// Made, used and destroyed by its thread. A concurrent or later reader may see parts of two texts, or another thread's
+/// text, but always a terminated one.
 class ShownText {
  public:
   static constexpr size_t bytes_max = 127;
@@ -23,9 +22,9 @@ class ShownText {
   ShownText(const ShownText &) = delete;
   ShownText &operator=(const ShownText &) = delete;
 
-  /// The text. The address is good for ever.
+  /// The text. The address is valid for ever.
   const char *now() const;
-  /// Makes now() another one: so much of the text.
+  /// Replaces now() by the text, truncated to its room.
   const char *set(Bytes text);
 
  private:

@@ -1,7 +1,7 @@
-// specs.h: the names of every open index, once, shared by all slots and executors.
+// specs.h: Specs, the names of all open indexes, each once, shared by all slots and executors.
 //
-// An executor keeps its open table for a spec in an array under Spec::id(); a new serial() means that the id has been
-// given to another spec since.
+// An executor keeps its open table for a spec in an array under Spec::id(); a new serial() means that the id was given
+// to another spec since.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ namespace postern::sql {
 
 class Specs;
 
-/// The counts of a spec. The executor keeps them: when a client has had its answer, in the middle of a batch, the last
-/// slot of the spec may go, and the spec with it.
+/// The counters of a spec. Executors share them: once a client has its answer, in the middle of a batch, the last slot
+/// of the spec may be closed, and the spec deleted.
 class SpecCounts {
  public:
   /// Adds the counts of a batch. Any thread.
@@ -71,15 +71,15 @@ class Specs {
   Specs &operator=(const Specs &) = delete;
   ~Specs();
 
-  /// The spec with these names, with one more user, which returns it with Spec::unuse(). nullptr if all specs together
-  /// would take more memory than buffers may. Throws std::bad_alloc.
+  /// The spec with these names, with one more use, to be returned by Spec::unuse(). nullptr if all specs together
+  /// exceed the bound on buffers. Throws std::bad_alloc.
   Spec *use(const TableSpec &names);
 
-  /// How many specs are gone so far. Any thread, no lock.
+  /// The number of specs deleted so far. Any thread, no lock.
   uint64_t retired() const { return retired_.load(std::memory_order_relaxed); }
-  /// All of them, for people. Any thread. Throws std::bad_alloc.
+  /// All specs, for INFORMATION_SCHEMA. Any thread. Throws std::bad_alloc.
   std::vector<OpenIndexNotes> all() const;
-  /// Calls `visit` with the serial numbers of all specs by their ids, 0 where there is none, and the mutex held.
+  /// Calls `visit`, with the mutex held, with the serial numbers of all specs by id; 0: none.
   template <class Visit>
   void visit_serials(Visit visit) {
     const std::lock_guard guard(mutex_);
@@ -90,7 +90,7 @@ class Specs {
   friend class Spec;
   void unuse(Spec *spec) noexcept;
 
-  /// Both know a spec by its names alone.
+  /// Both identify a spec by its names only.
   struct Hash {
     using is_transparent = void;
     size_t operator()(const TableSpec &names) const;
@@ -106,7 +106,7 @@ class Specs {
 
   mutable std::mutex mutex_;
   std::unordered_set<Spec *, Hash, Equal> by_names_;
-  std::vector<uint32_t> free_ids_;  // with room for every id, so that giving one back takes no memory
+  std::vector<uint32_t> free_ids_;  // with room for every id, so that giving one back allocates nothing
   std::vector<uint64_t> serials_;   // by id; 0: free
   pool::Tally bytes_;
   std::atomic<uint64_t> retired_{0};

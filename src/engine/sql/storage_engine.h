@@ -7,21 +7,21 @@
 
 namespace postern::sql {
 
-/// In which directions an index of the storage engine is walked in order.
+/// The directions in which the storage engine's indexes are walked in order.
 enum class Walks : uint8_t {
   none,
   up,
   both,
-  both_without_null,  ///< not where a column of the index may be NULL: rows are left out then
+  both_without_null,  ///< not if a column of the index may be NULL: rows would be missing
 };
 
-/// One that was tried with every request (tests/integration/engine/test_engines.py). Others are not opened: nobody has
-/// written down what a storage engine needs of the statement it runs in, and the server may crash where that is
-/// missing.
+/// A storage engine that was tested with every request (tests/integration/engine/test_engines.py). Others are not
+/// opened: a storage engine's requirements on its statement are documented nowhere, and the server may crash without
+/// them.
 struct StorageEngine {
   Bytes name;
   Walks walks;
-  bool stays_open;  ///< its tables may be read by one statement after another without being closed in between
+  bool stays_open;  ///< its tables may be read by consecutive statements without closing them in between
 };
 
 }  // namespace postern::sql

@@ -1,4 +1,4 @@
-// wait_budget.h: WaitBudget, how long waits may still take that share one bound.
+// wait_budget.h: WaitBudget, the time left for waits that share one bound.
 //
 // No thread may change it while another reads it. Times are of one clock that only goes up, in microseconds.
 #pragma once
@@ -10,12 +10,12 @@ namespace postern::sql {
 
 class WaitBudget {
  public:
-  /// From now on all waits together may take `ms` milliseconds.
+  /// Sets the budget of all further waits to `ms` milliseconds.
   void allow(int64_t ms) { left_us_ = ms * 1000; }
   /// The same, unless more is left.
   void allow_at_least(int64_t ms) { left_us_ = std::max(left_us_, ms * 1000); }
 
-  /// A wait begins. How long it may take; nothing is left if that is not positive.
+  /// Begins a wait and returns how long it may take; nothing is left if that is not positive.
   int64_t begin(int64_t now_us) {
     until_us_ = now_us + left_us_;
     return left_us_;

@@ -29,7 +29,7 @@ class Reader {
  public:
   explicit Reader(Bytes packets) : all_(packets), rest_(packets) {}
 
-  /// False if none is left that is whole and has the number that comes next.
+  /// False if no complete packet with the next number is left.
   bool next(Bytes &payload) {
     if (rest_.size() < 4) return false;
     const size_t size = byte(rest_, 0) | size_t{byte(rest_, 1)} << 8 | size_t{byte(rest_, 2)} << 16;
@@ -49,7 +49,7 @@ class Reader {
   uint32_t count_ = 0;
 };
 
-/// A number with its length before it, as far as columns are counted with.
+/// A length-encoded integer, in the range of column counts.
 bool take_number(Bytes &bytes, size_t &number) {
   if (bytes.empty() || byte(bytes, 0) == 0xFB || byte(bytes, 0) > 0xFC) return false;
   const size_t size = byte(bytes, 0) == 0xFC ? 3 : 1;
@@ -59,7 +59,7 @@ bool take_number(Bytes &bytes, size_t &number) {
   return true;
 }
 
-/// The type in a column's definition; false if it is none.
+/// The type in a column's definition; false if malformed.
 bool column_type(Bytes definition, bool extended, uint8_t &type) {
   for (int texts = extended ? 7 : 6; texts != 0; --texts) {
     size_t size = 0;

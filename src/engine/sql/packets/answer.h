@@ -1,8 +1,8 @@
 // answer.h: Answer, a captured answer to a SELECT without its rows, reused with new rows; and Packets, which writes an
 // answer packet by packet.
 //
-// The names and types of columns, and the form of the end, are the server's own bytes. Only the values of the moment
-// are put in anew: the numbers of packets and the status of the session. Immutable; shared by threads.
+// Column definitions and the end packet are the server's own bytes. Only packet numbers and the session's status are
+// replaced. Immutable; shared by threads.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@
 
 namespace postern::sql {
 
-/// The capabilities that client and server have agreed on, and with them the form of an answer.
+/// The negotiated capabilities, which decide the format of an answer.
 struct AnswerForm {
-  bool deprecate_eof = false;   ///< CLIENT_DEPRECATE_EOF: columns end without a packet, rows with one of the form OK
-  bool cache_metadata = false;  ///< MARIADB_CLIENT_CACHE_METADATA: columns may be left out
-  bool extended = false;        ///< MARIADB_CLIENT_EXTENDED_METADATA: columns have one more text
+  bool deprecate_eof = false;   ///< CLIENT_DEPRECATE_EOF: no packet after the columns, an OK packet after the rows
+  bool cache_metadata = false;  ///< MARIADB_CLIENT_CACHE_METADATA: column definitions may be left out
+  bool extended = false;        ///< MARIADB_CLIENT_EXTENDED_METADATA: column definitions have one more string
 
   bool operator==(const AnswerForm &) const = default;
 };
 
-/// One answer as it is written, from packet 1 on.
+/// Writes one answer, from packet 1 on.
 class Packets {
  public:
   explicit Packets(Output &output) : output_(output) {}
 
-  /// Whole packets that have their numbers already: `count` of them, from the next number on.
+  /// Writes whole packets that have their numbers already: `count` of them, from the next number on.
   void put_whole(Bytes packets, uint32_t count) {
     output_.put(packets);
     number_ += static_cast<uint8_t>(count);
   }
-  /// One packet; shorter than 16 MiB - 1.
+  /// Writes one packet, shorter than 16 MiB - 1.
   void put(Bytes payload) {
     const size_t size = payload.size();
     char *const head = output_.reserve(4);
@@ -47,7 +47,7 @@ class Packets {
   }
 
   Output &output() { return output_; }
-  /// The number of the packet that comes next.
+  /// The number of the next packet.
   uint8_t next_number() const { return number_; }
 
  private:
@@ -57,17 +57,17 @@ class Packets {
 
 class Answer {
  public:
-  /// Of all that the server has answered to one command. nullopt: it is no result set, has warnings or more to it than
-  /// columns, rows and an end, or was cut short.
+  /// Parses the server's whole answer to one command. nullopt: not a plain result set, one with warnings, or
+  /// incomplete.
   static std::optional<Answer> of(Bytes packets, AnswerForm form);
 
-  /// Everything before the rows. `status`: the session's, while the statement runs.
+  /// Writes everything before the rows. `status`: the session's while the statement runs.
   void put_head(Packets &packets, uint16_t status) const;
-  /// What follows the rows. `status`: the session's, as the statement has left it.
+  /// Writes the end packet. `status`: the session's after the statement.
   void put_end(Packets &packets, uint16_t status) const;
 
   uint32_t columns() const { return columns_; }
-  /// The type of a column as on the wire; 255 if the answer has left columns out.
+  /// The type of a column as on the wire; 255 if the answer has no column definitions.
   uint8_t type(uint32_t column) const { return column < types_.size() ? types_[column] : uint8_t{255}; }
   bool columns_left_out() const { return types_.empty(); }
   AnswerForm form() const { return form_; }

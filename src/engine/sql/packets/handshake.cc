@@ -10,7 +10,7 @@ constexpr size_t header_bytes = 4;
 constexpr size_t scramble_bytes = 20;
 constexpr size_t scramble_first_bytes = 8;
 constexpr size_t nonce_bytes = 32;
-/// A server that asks on and on gets no more answers; a method that asks several questions needs a few.
+/// Bounds the conversation with a server that keeps asking; methods with several questions need a few packets.
 constexpr int packets_max = 16;
 
 // The client's capabilities, include/mysql_com.h.
@@ -94,7 +94,7 @@ bool Handshake::greet(Bytes packet) {
       !cut(packet, scramble_first_bytes, first) || !cut(packet, 19, ignored) ||
       !cut(packet, scramble_bytes - scramble_first_bytes, second))
     return false;
-  // The server's default method; it asks anew where the account has another.
+  // The server's default method; it asks again if the account has another.
   method_ = proofs_.native != nullptr ? "mysql_native_password" : "caching_sha2_password";
   std::string proof;
   if (!prove(std::string(first) + std::string(second), proof)) return false;
@@ -150,8 +150,8 @@ bool Handshake::prove(Bytes challenge, std::string &proof) {
   return false;
 }
 
-/// The server knows the hash that this proves, or asks for more: it keeps another one of each password, and the
-/// first only while it runs.
+/// The server knows the hash that this proves, or asks for the password: it stores another hash, and caches this one
+/// only while it runs.
 bool Handshake::prove_sha2(Bytes challenge, std::string &proof) {
   constexpr Bytes wants_password = "\x04";
   if (awaits_key_) return seal(challenge, proof);
@@ -171,7 +171,7 @@ bool Handshake::prove_sha256(Bytes challenge, std::string &proof) {
   return true;
 }
 
-/// The password itself, or a request for the key to seal it with.
+/// Sends the password itself, or requests the key to encrypt it with.
 bool Handshake::reveal(bool open, char key_request, std::string &proof) {
   if (password_.find('\0') != Bytes::npos) return false;
   awaits_key_ = !open;

@@ -1,11 +1,10 @@
-// handshake.h: Handshake, the client's half of the beginning of a MySQL connection, without a connection.
+// handshake.h: Handshake, the client's side of a MySQL login, without a socket.
 //
-// Owned by one login and used on its thread. Passwords are written nowhere but into replies, which are overwritten when
-// the object dies.
+// Owned by one login and used on its thread. Passwords are written only into replies, which are overwritten when the
+// object dies.
 //
-//   Handshake handshake("ann", "secret", proofs);
-//   handshake.hear(bytes from the server);
-//   size_t size = handshake.say(room, sizeof room);  // the next bytes to the server; 0 for nothing
+//   Handshake handshake("ann", "secret", proofs); handshake.hear(bytes from the server); size_t size =
+//   handshake.say(room, sizeof room); // the next bytes for the server; 0: none
 #pragma once
 
 #include <cstdint>
@@ -15,21 +14,19 @@
 
 namespace postern::sql {
 
-/// A client's proof that it knows its password, without sending it, by method of authentication. nullptr: a method that
-/// the server does not have.
+/// A client's proofs of its password, by authentication method. nullptr: a method that the server does not have.
 struct Proofs {
   std::string (*native)(Bytes scramble, Bytes password) = nullptr;  ///< mysql_native_password: 20 bytes for 20
   std::string (*ed25519)(Bytes nonce, Bytes password) = nullptr;    ///< client_ed25519: 64 bytes for 32
   std::string (*sha2)(Bytes scramble, Bytes password) = nullptr;    ///< caching_sha2_password: 32 bytes for 20
-  /// A short text, for the owner of a public key alone (PEM, RSA). Empty: there is no such key, or the text is too
-  /// long.
+  /// Encrypts a short text with a public key (PEM, RSA). Empty: a bad key, or the text is too long.
   std::string (*seal)(Bytes key, Bytes text) = nullptr;
 };
 
 class Handshake {
  public:
-  /// The connection as the server sees it. Where nobody listens MySQL's methods ask for the password itself, elsewhere
-  /// for one that is sealed with the server's key; the older one trusts nothing but TLS.
+  /// The connection as the server sees it. On a secure connection MySQL's methods ask for the plain password, otherwise
+  /// for one encrypted with the server's key; the older method trusts only TLS.
   enum class Listeners : uint8_t { anybody, nobody_local, nobody_tls };
 
   /// All outlive the handshake.
@@ -39,12 +36,11 @@ class Handshake {
   Handshake(const Handshake &) = delete;
   Handshake &operator=(const Handshake &) = delete;
 
-  /// As another user; the name outlives it, too. Before the first reply.
+  /// Logs in as another user; the name outlives it, too. Called before the first reply.
   void come_as(Bytes user) { user_ = user; }
-  /// Bytes from the server, in pieces of any size.
+  /// Takes bytes from the server, in pieces of any size.
   void hear(Bytes bytes) { heard_.append(bytes); }
-  /// Takes up to `size` bytes for the server; 0 if there is nothing more to say, which the server takes for a lost
-  /// connection.
+  /// Reads up to `size` bytes for the server; 0 if there are none, which the server takes for a lost connection.
   size_t say(char *to, size_t size);
 
  private:
@@ -66,7 +62,7 @@ class Handshake {
   std::string said_;
   size_t taken_ = 0;  // of said_
   std::string method_;
-  std::string scramble_;     // of MySQL's methods, once it has been met
+  std::string scramble_;     // one of MySQL's methods, once the server has asked for it
   bool awaits_key_ = false;  // the next packet is the server's public key
   uint8_t sequence_ = 0;
   int packets_ = 0;

@@ -12,7 +12,7 @@ bool take(Bytes &bytes, size_t size, uint64_t &number) {
   return true;
 }
 
-/// A number that says its own length.
+/// A length-encoded integer.
 bool take_number(Bytes &bytes, uint64_t &number) {
   if (!take(bytes, 1, number)) return false;
   if (number < 0xFB) return true;

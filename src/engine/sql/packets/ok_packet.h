@@ -14,7 +14,7 @@ struct OkPacket {
   uint16_t status = 0;
   uint16_t warnings = 0;
 
-  /// Parses a whole answer, header and all. nullopt: it begins with no OK packet, or is cut short.
+  /// Parses a whole answer, including the header. nullopt: it does not begin with an OK packet, or is incomplete.
   static std::optional<OkPacket> of(Bytes answer);
 };
 

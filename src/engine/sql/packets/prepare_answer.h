@@ -1,4 +1,4 @@
-// prepare_answer.h: PrepareAnswer, a captured answer to COM_STMT_PREPARE, reused for a statement with another number.
+// prepare_answer.h: PrepareAnswer, a captured answer to COM_STMT_PREPARE, reused for a statement with another id.
 // Immutable; shared by threads.
 #pragma once
 
@@ -14,13 +14,13 @@ namespace postern::sql {
 
 class PrepareAnswer {
  public:
-  /// Parses the server's whole answer. `deprecate_eof`: columns and parameters end without a packet. nullopt: it is an
-  /// error, has warnings, or was cut short.
+  /// Parses the server's whole answer. `deprecate_eof`: no packet after columns and parameters. nullopt: an error,
+  /// warnings, or incomplete.
   static std::optional<PrepareAnswer> of(Bytes packets, bool deprecate_eof);
 
-  /// The number that the server gave to the statement.
+  /// The id that the server gave to the statement.
   uint32_t id() const { return id_; }
-  /// `status`: the session's.
+  /// `status`: the session's status.
   void put(Output &output, uint32_t id, uint16_t status) const;
 
  private:

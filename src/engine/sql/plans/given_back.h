@@ -1,7 +1,7 @@
-// given_back.h: GivenBack, for how many statements a form is the server's after its plans were bad: few at first, for
-// the values at hand may have been odd ones, and twice as many each time that the form is tried again in vain.
+// given_back.h: GivenBack, the number of statements for which a form is left to the server after bad plans: few at
+// first, because the values may have been unusual, and twice as many after each further trial in vain.
 //
-// Any thread. It knows some hundred forms: one may take the place of another, which is tried sooner then.
+// Any thread. It has room for some hundred forms: one may replace another, which is tried sooner then.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class GivenBack {
   static constexpr uint64_t statements_min = 64;
   static constexpr uint64_t statements_max = 4096;
 
-  /// The form with this hash is given back. Returns for how many statements.
+  /// Gives the form with this hash back to the server. Returns for how many statements.
   uint64_t note(uint64_t form) {
     Entry &entry = entries_[form % entries_.size()];
     const bool known = entry.form.exchange(form, std::memory_order_relaxed) == form;
@@ -27,7 +27,7 @@ class GivenBack {
   }
 
  private:
-  /// Threads that give back two forms at once may mix them up.
+  /// Two threads that give back forms at the same time may mix them up.
   struct Entry {
     std::atomic<uint64_t> form{0};
     std::atomic<uint64_t> statements{0};

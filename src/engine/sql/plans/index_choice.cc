@@ -10,7 +10,7 @@ using Index = TableIndexes::Index;
 
 constexpr uint16_t no_condition = UINT16_MAX;
 
-/// Where it reads no more rows than this, another index saves nothing.
+/// If an index reads no more rows than this, another one saves nothing.
 constexpr double rows_few = 16;
 /// An index that reads so many times fewer rows than another is better, though it leaves more to be sorted.
 constexpr double times_fewer = 4;
@@ -27,7 +27,7 @@ struct Step {
   bool down = false;
 };
 
-/// Neither the start of a value nor a part that goes down.
+/// Refuses prefix parts and descending parts.
 bool is_usable(const Index &index) {
   return index.is_plain &&
          std::ranges::none_of(index.parts, [](const auto &part) { return part.is_prefix || part.is_down; });
@@ -138,8 +138,8 @@ bool Chooser::is_fixed(uint16_t column) const {
          find_condition(column, FormTest::null, {}) != no_condition;
 }
 
-/// The columns by which a walk of the index goes: InnoDB's has the primary key after its own, in the primary key's
-/// directions, but for the columns that it has already.
+/// The columns by which a walk of the index is ordered: InnoDB appends the primary key's columns, in their directions,
+/// except those that the index has already.
 std::vector<Step> Chooser::walk_order(const Index &index) const {
   std::vector<Step> steps;
   const auto add_all = [&](const Index &from) {
@@ -156,7 +156,7 @@ std::vector<Step> Chooser::walk_order(const Index &index) const {
   return steps;
 }
 
-/// Whether the walk meets the rows in the order that the form asks for.
+/// Whether the walk gives rows in the order of ORDER BY.
 bool Chooser::gives_order(const Index &index, Candidate &candidate) const {
   if (candidate.way == ReadWay::one || read_.order.empty()) return true;
   const std::vector<Step> steps = walk_order(index);
@@ -214,7 +214,7 @@ bool Chooser::try_index(uint32_t at, Candidate &candidate) const {
   return true;
 }
 
-/// A list is the last part of a walk: later ones would be between its values' rows.
+/// An IN list must be the last part of a walk: later parts would interleave with its values.
 void Chooser::end_at_list(Candidate &candidate) const {
   const auto last =
       std::find_if(candidate.parts.rbegin(), candidate.parts.rend(), [this](uint16_t at) { return is_list(at); });
@@ -231,7 +231,7 @@ uint32_t Chooser::score_of(const Candidate &candidate) const {
   return 1 + static_cast<uint32_t>(candidate.parts.size()) * 100 + (candidate.range.empty() ? 0 : 50) + clustered;
 }
 
-/// Whether every column of the list of rows is a part of the key.
+/// Whether every column of the row constructor is a part of the key.
 bool Chooser::has_all_rows(const Candidate &candidate) const {
   const uint16_t conditions = condition_count();
   for (uint16_t at = 0; at < conditions; ++at)
@@ -239,7 +239,7 @@ bool Chooser::has_all_rows(const Candidate &candidate) const {
   return true;
 }
 
-/// Whether it reads, and so locks, no row that the statement does not want: the server unlocks some of those.
+/// Whether it reads, and so locks, only rows that the statement selects: the server unlocks some of the others.
 bool Chooser::locks_what_it_finds(const Candidate &candidate) const {
   if (candidate.way == ReadWay::one) return true;
   return !candidate.ties && !read_.exists && !read_.counts &&
@@ -247,7 +247,7 @@ bool Chooser::locks_what_it_finds(const Candidate &candidate) const {
          std::ranges::none_of(candidate.range, [this](uint16_t at) { return test(at) == FormTest::like; });
 }
 
-/// Rows for which the parts hold, by the table's statistics; 0: they say nothing.
+/// Rows that match the parts, by the table's statistics; 0: unknown.
 double Chooser::rows_by(uint32_t at, const std::vector<uint16_t> &parts) const {
   const std::vector<double> &rows = table_.indexes[at].rows;
   if (parts.empty() || rows.size() < parts.size()) return 0;
@@ -267,10 +267,10 @@ bool Chooser::is_better(const Candidate &one, const Candidate &other) {
   return one.score > other.score;
 }
 
-/// Whether the server, which may sort, would take another index for that.
+/// Whether the server, which can sort, would take another index because of that.
 bool Chooser::reads_far_more_than_another(const Candidate &candidate) const {
   if (candidate.way != ReadWay::walk || candidate.rows < rows_few) return false;
-  // It ends after a few rows if all that it meets are wanted.
+  // With a LIMIT it ends after a few rows if all are selected.
   if (read_.has_limit && candidate.parts.size() + candidate.range.size() == read_.conditions.size()) return false;
   for (uint32_t at = 0; at < table_.indexes.size(); ++at) {
     if (at == candidate.index || !is_usable(table_.indexes[at])) continue;
@@ -290,7 +290,7 @@ bool Chooser::covers(const Index &index) const {
          std::ranges::all_of(read_.conditions, has, &IndexedRead::Condition::column);
 }
 
-/// Whether any form that the server might choose gives the rows in the order of this one, though none was asked for.
+/// Without ORDER BY: whether every access that the server might choose gives the rows in this order.
 bool Chooser::has_servers_order(const Candidate &candidate) const {
   if (candidate.way == ReadWay::one || read_.exists || (read_.counts && !read_.has_limit)) return true;
   // In the order of the primary key, as rows come from the table itself.

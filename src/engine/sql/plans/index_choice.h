@@ -1,6 +1,7 @@
-// index_choice.h: choose_index(), the index by which a SELECT of rows by key is answered as the server would answer it.
+// index_choice.h: choose_index(), which chooses the index by which a worker answers a SELECT by key exactly as the
+// server would.
 //
-// Only values matter that find rows exactly: which column a condition is on, and how it tests it. Pure; any thread.
+// Considers the column and the test of each condition, for values that find rows exactly. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +13,27 @@ namespace postern::sql {
 enum class FormTest : uint8_t {
   equal,  ///< one value; true for no NULL
   in,     ///< one or more values
-  /// One of a list of rows: such conditions have as many values each, and are true together where one place's values
-  /// equal all their columns. Only good for an index that begins with all of them.
+  /// A column of a row-constructor IN list: these conditions have equally many values, and hold together if the values
+  /// of one position equal all their columns. Only useful for an index that begins with all of them.
   tuple,
   less,      ///< one value
   at_most,   ///< one value
   greater,   ///< one value
   at_least,  ///< one value
-  unequal,   ///< one value; only good for a filter
+  unequal,   ///< one value; only usable as a filter
   like,      ///< one value, a pattern: an index serves a prefix, 'p%'
   null,      ///< no value
-  not_null,  ///< no value; only good for a filter
+  not_null,  ///< no value; only usable as a filter
 };
 
-/// How the rows are found.
+/// The way in which rows are found.
 enum class ReadWay : uint8_t {
-  one,      ///< a whole unique key by equality: a row or none
-  several,  ///< a whole unique key, one part of it by IN, or some by a list of rows: a row or none for each
-  walk,     ///< by the index: rows equal in the leading parts, in a range or with a prefix in the next one
+  one,      ///< a whole unique key by equality: at most one row
+  several,  ///< a whole unique key, one part by IN, or several by row constructors: at most one row for each
+  walk,     ///< an index range: equal leading parts, and a range or a prefix in the next one
 };
 
-/// A SELECT, as far as it matters to indexes. Columns are positions in the table.
+/// The parts of a SELECT that matter for the choice of an index. Columns are positions in the table.
 struct IndexedRead {
   struct Condition {
     uint16_t column = 0;
@@ -45,7 +46,7 @@ struct IndexedRead {
   };
 
   std::vector<Condition> conditions{};  ///< that all must be true
-  std::vector<Order> order{};           ///< empty also where there is one row
+  std::vector<Order> order{};           ///< also empty if there is at most one row
   std::vector<uint16_t> columns{};      ///< that are sent
   bool has_limit = false;
   bool exists = false;  ///< SELECT EXISTS (...)
@@ -62,7 +63,7 @@ struct TableIndexes {
   };
   struct Index {
     std::vector<Part> parts{};
-    /// Rows that are equal in the first part, in the first two, ..., by the table's statistics; 0: they say nothing.
+    /// Rows for each value of the first part, of the first two, ..., by the table's statistics; 0: unknown.
     std::vector<double> rows{};
     bool is_unique = false;
     bool may_be_null = false;  ///< a part of it
@@ -72,7 +73,7 @@ struct TableIndexes {
 
   std::vector<Index> indexes{};
   std::optional<uint32_t> primary{};     ///< the position of the primary key, by which the table's rows are stored
-  std::vector<uint16_t> blank_padded{};  ///< columns with blanks in their keys that comparisons do not see
+  std::vector<uint16_t> blank_padded{};  ///< columns with blanks in their keys that comparisons ignore
   bool is_partitioned = false;
 };
 
@@ -81,21 +82,21 @@ struct IndexChoice {
   uint32_t index = 0;
   std::vector<uint16_t> parts{};    ///< conditions on leading parts, in order: `equal`, `null`, `in` or `tuple`
   std::vector<uint16_t> range{};    ///< on the next part: at most one lower, one upper bound; or one `like`
-  std::vector<uint16_t> filters{};  ///< to be judged of every row found
+  std::vector<uint16_t> filters{};  ///< to be checked for every row found
   bool backwards = false;           ///< the walk goes down the index
-  /// Rows come in the order that the statement asks for, or in the one that the server would give them without asking.
+  /// Rows come in the order of ORDER BY, or, without one, in the server's order.
   bool ordered = true;
-  bool ties = false;  ///< the order asked for may leave rows equal
+  bool ties = false;  ///< ORDER BY may leave rows equal
 };
 
 enum class NoIndex : uint8_t {
   none_fits,
-  other_is_better,  ///< the server, which may sort, would take another index
-  of_partitions,    ///< a walk of several
-  locks_others,     ///< rows would be locked that the statement does not want
+  other_is_better,  ///< the server, which can sort, would take another index
+  of_partitions,    ///< one of several ranges
+  locks_others,     ///< rows would be locked that the statement does not select
 };
 
-/// Why none serves; nullopt: `choice` does.
+/// Why no index serves; nullopt: `choice` is set.
 std::optional<NoIndex> choose_index(const IndexedRead &read, const TableIndexes &table, IndexChoice &choice);
 
 }  // namespace postern::sql

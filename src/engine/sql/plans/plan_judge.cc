@@ -5,15 +5,15 @@
 namespace postern::sql {
 namespace {
 
-/// So many rows may be read without a second thought.
+/// So many rows may always be read.
 constexpr uint64_t rows_few = 64;
-/// A plan that reads so many times the rows of the server's own is a bad one.
+/// A plan is bad if it reads so many times the rows of the server's own.
 constexpr uint64_t times_more = 4;
-/// One in so many that read more than a few is the server's, in case that it reads less by now.
+/// One in so many executions that read more than a few rows is left to the server, to notice if it reads fewer by now.
 constexpr uint64_t compared_every = 32;
-/// The server was asked so often before that is said.
+/// Statements left to the server before the verdict.
 constexpr uint32_t left_min = 12;
-/// One in so many that is undone is too many, once there were some.
+/// If more than one in so many is undone, that is too many.
 constexpr uint64_t one_in_too_many = 8;
 constexpr uint64_t undone_min = 8;
 constexpr uint64_t eighths = 8;
@@ -56,7 +56,7 @@ PlanJudge::Verdict PlanJudge::note_undone() {
   return give_up();
 }
 
-/// The values by which it was planned may have been odd ones.
+/// The values by which it was planned may have been unusual.
 PlanJudge::Verdict PlanJudge::give_up() {
   return planned_anew_.exchange(true, std::memory_order_relaxed) ? Verdict::give_back : Verdict::plan_anew;
 }

@@ -1,9 +1,9 @@
-// plan_store.h: PlanStore, the plans that a thread keeps, found by a form, the values in it that shape them, and the
-// context of a session.
+// plan_store.h: PlanStore, the plans that a thread keeps, found by the form, the values that shape the plan, and the
+// session's context.
 //
-// A thread's own. Plans are bounded in number and bytes: the least recently used leaves for a new one. Each leaves when
-// statistics have changed, at an age, and where it was not used for long; and as soon as others want its tables or
-// those are no longer the same.
+// Each thread has its own. Plans are bounded in number and bytes: a new one evicts the least recently used. A plan is
+// dropped when statistics have changed, at a certain age, when it was not used for long, and as soon as another session
+// needs its tables or they have changed.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace postern::sql {
 
 struct PlanBounds {
   size_t plans_max;
-  size_t bytes_max;        ///< but for the last one that came
+  size_t bytes_max;        ///< except for the newest one
   uint64_t look_after_us;  ///< at the statistics
   uint64_t unused_max_us;
   uint64_t age_max_us;
@@ -35,10 +35,9 @@ struct PlanKey {
 
 /// `Held` owns a plan, which has:
 ///
-///     size_t bytes() const           of memory, about
-///     bool outdated() const          its tables are others
-///     bool wanted_by_others() const  somebody waits for one of its tables
-///     bool is_worth_keeping()        the statistics are much as they were when it was made
+///     size_t bytes() const approximate memory bool outdated() const its tables are others bool wanted_by_others()
+///     const another session waits for one of its tables bool is_worth_keeping() the statistics are similar to those
+///     when it was made
 template <class Held, class Context>
 class PlanStore {
  public:
@@ -52,7 +51,7 @@ class PlanStore {
   /// A number that grows with each plan that comes or goes.
   uint64_t changes() const { return changes_; }
 
-  /// The plan that was made for this version of its tables; nullptr: there is none that may be used.
+  /// The plan made for this version of its tables; nullptr: none may be used.
   Plan *find(const Key &key, uint64_t version, uint64_t now_us) {
     const auto [first, last] = kept_.equal_range(number_of(key));
     for (auto at = first; at != last; ++at) {
@@ -69,7 +68,7 @@ class PlanStore {
     return nullptr;
   }
 
-  /// Has those leave that are too much beside a new one.
+  /// Evicts plans to make room for a new one.
   void make_room() {
     size_t bytes = 0;
     for (const auto &[number, kept] : kept_) bytes += kept.plan->bytes();
@@ -79,7 +78,7 @@ class PlanStore {
       erase(least);
     }
   }
-  /// After make_room(), for a key that was not found.
+  /// Call it after make_room(), for a key that was not found.
   Plan *add(const Key &key, uint64_t version, uint64_t now_us, Held plan) {
     ++changes_;
     const auto at = kept_.emplace(number_of(key), Kept{.form = key.form,
@@ -98,11 +97,11 @@ class PlanStore {
     const auto at = std::ranges::find(kept_, plan, [](const auto &one) { return one.second.plan.get(); });
     if (at != kept_.end()) erase(at);
   }
-  /// Drops plans of which others want a table or have changed one.
+  /// Drops plans with a table that another session needs or has changed.
   void drop_unwanted() {
     drop_if([](const Kept &kept) { return kept.plan->wanted_by_others() || kept.plan->outdated(); });
   }
-  /// Drops those that are too old, or were not used for long.
+  /// Drops plans that are too old, or were not used for long.
   void drop_old(uint64_t now_us) {
     drop_if([&](const Kept &kept) { return is_old(kept, now_us); });
   }
@@ -134,7 +133,7 @@ class PlanStore {
   bool is_old(const Kept &kept, uint64_t now_us) const {
     return now_us - kept.made_us > bounds_.age_max_us || now_us - kept.used_us > bounds_.unused_max_us;
   }
-  /// Looks at the statistics now and then.
+  /// Checks the statistics from time to time.
   bool is_good(Kept &kept, uint64_t now_us) const {
     if (now_us - kept.looked_us <= bounds_.look_after_us) return true;
     kept.looked_us = now_us;
@@ -153,7 +152,7 @@ class PlanStore {
   }
 
   const PlanBounds bounds_;
-  ByNumber kept_;  // by number_of() their keys
+  ByNumber kept_;  // by number_of() of their keys
   uint64_t changes_ = 0;
   uint64_t uses_ = 0;
 };

@@ -10,13 +10,13 @@
 
 namespace postern::sql {
 
-/// A plan for LIMIT is made for so many rows, the next power of two; executions take the first ones of them.
+/// A plan with LIMIT is made for so many rows, the next power of two; executions take the first ones.
 uint64_t limit_class(uint64_t rows);
 
-/// True for a number that LIMIT or OFFSET takes. `rows`: no more than workers ever count to, so that two can be added.
+/// True for a number that LIMIT or OFFSET accepts. `rows`: capped, so that two can be added.
 bool is_row_count(const Value &value, uint64_t &rows);
 
-/// True for a number above every signed integer: servers compare such numbers in another way.
+/// True for a number above every signed integer: servers compare such numbers differently.
 bool is_beyond(const Value &value);
 /// Whether it is written with a point, or was bound as a DECIMAL.
 bool is_decimal(const Value &value);

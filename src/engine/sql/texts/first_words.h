@@ -8,7 +8,7 @@
 
 namespace postern::sql {
 
-/// A number for the beginning of a text. Texts that differ in their numbers alone have the same one.
+/// A hash of the beginning of a text. Texts that differ only in numbers have the same one.
 uint64_t kind_of_text(Bytes text);
 
 /// Whether the statement may end with a commit, unless it calls a stored function that writes.

@@ -8,7 +8,7 @@
 namespace postern::sql {
 namespace {
 
-/// Variables whose value is in memory and under no lock that is held for long. All in small letters.
+/// Variables with a value in memory, under no lock that is held for long. In lower case.
 constexpr Bytes read_variables[] = {"auto_increment_increment",
                                     "auto_increment_offset",
                                     "autocommit",
@@ -71,8 +71,8 @@ constexpr Bytes read_variables[] = {"auto_increment_increment",
                                     "warning_count",
                                     "error_count"};
 
-/// Variables that are set without waiting. time_zone is not among them: the server looks for any zone, an offset or
-/// SYSTEM, too, with a mutex held that another session holds while it reads a zone from its tables.
+/// Variables that are set without waiting. time_zone is not among them: the server looks up any zone, even an offset or
+/// SYSTEM, under a mutex that another session may hold while it reads a zone from its tables.
 constexpr Bytes set_variables[] = {"autocommit",
                                    "character_set_client",
                                    "character_set_connection",
@@ -105,7 +105,7 @@ constexpr Bytes functions[] = {"connection_id", "current_role",   "current_user"
                                "found_rows",    "last_insert_id", "row_count",    "schema",
                                "session_user",  "system_user",    "user",         "version"};
 
-/// Functions of values and of the clock, and those of locks that wait for nobody. GET_LOCK may, see there.
+/// Functions of values and of the clock, and functions on locks that never wait. GET_LOCK may wait, see there.
 constexpr Bytes joining_functions[] = {"concat",         "replace",      "ifnull",       "if",
                                        "coalesce",       "is_free_lock", "is_used_lock", "release_lock",
                                        "unix_timestamp", "sysdate",      "now"};
@@ -120,7 +120,7 @@ bool is_letter(char one) {
   return (one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z') || (one >= '0' && one <= '9') || one == '_';
 }
 
-/// In a literal these are themselves, whatever the session's character set and sql_mode are.
+/// Characters that mean themselves in a literal, in any character set and sql_mode.
 bool is_plain(char one) {
   constexpr Bytes signs = " ,.:+-/@%=;()*|#!?[]{}<>&$^~";
   return is_letter(one) || signs.find(one) != Bytes::npos;
@@ -128,7 +128,7 @@ bool is_plain(char one) {
 
 enum class Kind : uint8_t { end, word, quoted, number, literal, sign, unknown };
 
-/// Goes along a text, token by token. What may have another meaning in another session is `unknown`.
+/// Reads a text token by token. Tokens that depend on the session are `unknown`.
 class Tokens {
  public:
   explicit Tokens(Bytes text) : text_(text) { next(); }

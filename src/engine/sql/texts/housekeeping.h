@@ -1,5 +1,5 @@
-// housekeeping.h: texts of SQL that applications say between their statements, and that touch no table: which of them a
-// text is. What follows from it, and in which sessions, is the engine's to say.
+// housekeeping.h: classifies SQL texts that applications send between their statements and that touch no table. The
+// engine decides how to answer them, and in which sessions.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@ namespace postern::sql {
 
 enum class Housekeeping : uint8_t {
   none,            ///< anything else, or too long
-  begin,           ///< BEGIN, START TRANSACTION: ends the transaction before
+  begin,           ///< BEGIN, START TRANSACTION: ends the previous transaction
   commit,          ///< COMMIT, without CHAIN and RELEASE
   roll_back,       ///< ROLLBACK likewise
   savepoint,       ///< SAVEPOINT, RELEASE SAVEPOINT
-  set,             ///< SET of the session's variables that drivers set, of user variables, SET TRANSACTION
-  set_autocommit,  ///< the same, and autocommit is among them: ends the transaction before
+  set,             ///< SET of session variables that drivers set, of user variables, SET TRANSACTION
+  set_autocommit,  ///< the same with autocommit among them: ends the previous transaction
   evaluate,        ///< SELECT or DO of constants, variables, and functions that only read the session
   use,             ///< USE
   warnings,        ///< SHOW WARNINGS, SHOW ERRORS
-  lock,            ///< GET_LOCK, first of all, which waits where another session has the lock: lock_asked_by()
+  lock,            ///< GET_LOCK as the first expression, which waits if another session has the lock: lock_asked_by()
 };
 
-/// No text of more bytes is looked at.
+/// Longer texts are not examined.
 constexpr size_t housekeeping_bytes_max = 2048;
 
-/// The kind of a text that the server's parser would take for one statement. A text that it would refuse may be any of
-/// them. Comments are skipped, but for those that the server executes. Pure; takes no memory.
+/// The kind of a text that the server's parser accepts as one statement. A text that it refuses may have any kind.
+/// Comments are skipped, except those that the server executes. Pure; allocates nothing.
 Housekeeping housekeeping_of(Bytes text);
 
-/// The name of the lock that such a text asks for, whatever else it does; empty: it is none.
+/// The lock name in a text of kind `lock`; empty: not such a text.
 Bytes lock_asked_by(Bytes text);
 
 }  // namespace postern::sql

@@ -23,7 +23,7 @@ constexpr Bytes no_aliases[] = {"join",  "inner",  "left",  "right", "cross",  "
                                 "on",    "using",  "where", "group", "for",    "order",   "limit",
                                 "union", "having", "use",   "force", "ignore", "lock",    "set"};
 
-/// The tokens of a text, with where a table may stand.
+/// Reads the tokens of a text, and knows where a table may stand.
 class Reader {
  public:
   explicit Reader(Bytes text) : text_(text) {}

@@ -1,7 +1,7 @@
-// table_places.h: where a text of SQL names a table after FROM or JOIN, so that something else can be put there.
+// table_places.h: the places where a text of SQL names a table after FROM or JOIN, so that the name can be replaced.
 //
-// It reads words, quotes, comments and parentheses, and does not parse: whoever changes a text by it has to parse it
-// then, and to look whether the change is the one that was meant.
+// It reads words, quotes, comments and parentheses without parsing: a caller that changes the text has to parse the
+// result, and to check that the change is the intended one.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 namespace postern::sql {
 
 struct TablePlace {
-  size_t from = 0;  ///< where the name begins, with that of its database
+  size_t from = 0;  ///< where the name begins, including its database's name
   size_t to = 0;
-  bool aliased = false;  ///< an alias follows
+  bool aliased = false;  ///< whether an alias follows
 };
 
-/// The places of `table`, by or without the name of a database, in their order. Of names that are quoted with `, or not
-/// at all; " quotes texts. `same` compares names.
+/// The places of `table`, with or without a database name, in order. Finds plain names and names quoted with `; "
+/// quotes strings. `same` compares names.
 std::vector<TablePlace> places_of_table(Bytes text, Bytes table, bool (*same)(Bytes left, Bytes right));
 
 }  // namespace postern::sql

@@ -28,7 +28,7 @@ size_t end_of(Bytes text, size_t at, Is belongs) {
   return at;
 }
 
-/// Ends after `end`, which is looked for from `from` on.
+/// Ends after `end`, searched from `from` on.
 Token comment(Bytes text, size_t at, Bytes end, size_t from) {
   const size_t found = text.find(end, from);
   const bool closed = found != Bytes::npos;

@@ -1,5 +1,5 @@
-// tokens.h: cuts a text of SQL into tokens, as far as that takes no session. Comments are tokens, too: whether one is
-// skipped or executed is for the reader to say.
+// tokens.h: cuts a text of SQL into tokens, as far as that does not depend on a session. Comments are tokens, too: the
+// caller decides whether to skip them.
 //
 // Pure; any thread. A token points into the text.
 #pragma once
@@ -21,16 +21,16 @@ struct Token {
     literal,  ///< in single quotes
     mark,     ///< one byte
     comment,  ///< of any kind
-    other,    ///< in double quotes: a literal or a name, as the session has it
+    other,    ///< in double quotes: a literal or a name, depending on the session
   };
 
   Kind kind = Kind::end;
-  Bytes text{};  ///< what is quoted, without its quotes
+  Bytes text{};  ///< the text inside the quotes
   size_t from = 0;
   size_t to = 0;
   bool closed = true;  ///< false: the text ends within quotes or a comment
 
-  /// Whether it is this word, which is in small letters.
+  /// Whether it is this word, given in lower case.
   bool is_word(Bytes word) const;
   bool is_word_of(std::span<const Bytes> words) const;
   bool is_mark(char mark) const { return kind == Kind::mark && text[0] == mark; }
@@ -41,7 +41,7 @@ struct Token {
 /// The token that begins at `at` or after the white space there.
 Token token_at(Bytes text, size_t at);
 
-/// `word` is in small letters.
+/// `word` is in lower case.
 bool is_same_word(Bytes text, Bytes word);
 
 }  // namespace postern::sql
