@@ -8,7 +8,7 @@
 
 namespace postern::mariadb {
 
-/// The thread leaves, and so may the server.
+/// The thread ends, so the server may shut down.
 MariaExecutor::~MariaExecutor() {
   drop_kept_thds();
 }
@@ -37,7 +37,7 @@ void MariaExecutor::prepare_thread() {
   thread().globals().follow(thd);
 }
 
-/// The writes that sessions of the run have asked for, when everything else is done: a transaction of this thread's.
+/// Runs the writes of the run's sessions after everything else, in a transaction of this thread.
 void MariaExecutor::end_reading(const Settlement &settlement) {
   if (!shared_.any()) return;
   if (!settlement.lasted()) return shared_.forget();
@@ -53,7 +53,7 @@ void MariaExecutor::end_reading(const Settlement &settlement) {
   end_statement();
 }
 
-/// The session's own THD takes the thread for as long as that takes. Sessions are made by this engine alone.
+/// The thread acts as the session's own THD meanwhile. All sessions come from this engine.
 void MariaExecutor::execute_statement(Op &op) {
   const Statement &statement = *op.statement;
   auto *const session = static_cast<HostedSession *>(statement.session);

@@ -1,4 +1,4 @@
-// maria_executor.h: MariaExecutor, one thread's way to the tables and, for the SQL door, to sessions.
+// maria_executor.h: MariaExecutor, one thread's executor, with sessions for the SQL door.
 #pragma once
 
 #include "engine/mariadb/hosted/planned/kept_plans.h"

@@ -1,4 +1,4 @@
-// grants.h: the server's grants, as engine/rows/privileges asks for them.
+// grants.h: checks of the server's grants, for engine/runs/privileges.
 //
 // Belongs to one executor and is used on its thread.
 #pragma once
@@ -16,10 +16,10 @@ namespace postern::mariadb {
 
 using Privilege = privilege_t;
 
-/// The account whose statement the session executes.
+/// The account of the session's current statement.
 engine::InformationViewer viewer_of(THD *thd);
 
-/// Makes the account's present global privileges and role those of the thread while it lives.
+/// Gives the thread the account's present global privileges and role while it lives.
 class ActingAs {
  public:
   ActingAs(ServerThread &thread, const sql::ServerAccount &account);
@@ -27,9 +27,9 @@ class ActingAs {
   ActingAs(const ActingAs &) = delete;
   ActingAs &operator=(const ActingAs &) = delete;
 
-  /// The grants can be looked at.
+  /// Whether the grants can be read.
   static constexpr bool ready() { return true; }
-  /// False if the account was dropped, or another has come before it.
+  /// False if the account was dropped, or another one now matches first.
   bool exists() const { return exists_; }
 
  private:
@@ -38,10 +38,10 @@ class ActingAs {
   const bool exists_;
 };
 
-/// Looks at one privilege on one table.
+/// Checks one privilege on one table.
 class TableLook {
  public:
-  /// Unless `silent`, a refusal is reported and counted as a statement's.
+  /// Unless `silent`, a refusal is reported and counted like that of a statement.
   TableLook(THD *thd, Bytes database, Bytes name, Privilege privilege, bool silent);
 
   bool table() const { return table_; }

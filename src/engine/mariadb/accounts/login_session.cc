@@ -19,8 +19,8 @@ struct LoginSession::MemoryConnection : st_vio {
   MemoryConnection(sql::Handshake &client, const Peer &peer) : st_vio(), handshake(&client) {
     mysql_socket = MYSQL_INVALID_SOCKET;
     type = VIO_TYPE_TCPIP;
-    // Authentication plugins ask the socket for the credentials of the process at its other end, and the check of what
-    // an account requires of TLS asks the session: both are the true client's.
+    // Authentication plugins read the peer's credentials from the socket, and the check of an account's TLS
+    // requirements uses the TLS session: both belong to the real client.
     if (peer.tls() != nullptr) type = VIO_TYPE_SSL;
     else if (peer.local()) type = VIO_TYPE_SOCKET;
     if (type != VIO_TYPE_TCPIP) mysql_socket.fd = peer.fd();
@@ -100,7 +100,7 @@ bool LoginSession::authenticate(const Login &login, engine::LoginNames names, By
   return true;
 }
 
-/// Whether there is one of just this name for the peer, whatever its password.
+/// Whether an account of exactly this name exists for the peer, whatever its password.
 bool LoginSession::has_account(const std::string &name) const {
   const Security_context &peer = thd_->main_security_ctx;
   Security_context found;

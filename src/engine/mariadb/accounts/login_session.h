@@ -1,4 +1,4 @@
-// login_session.h: LoginSession, one login as the server sees it.
+// login_session.h: LoginSession, one login in the server.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
@@ -14,8 +14,8 @@
 
 namespace postern::mariadb {
 
-/// A session of its own, on a thread that has another, which is current again afterwards. Its client is `handshake`,
-/// whose address and credentials are those of `peer`.
+/// A temporary session on a thread that has another, which becomes current again afterwards. Its client is `handshake`,
+/// with the address and credentials of `peer`.
 class LoginSession {
  public:
   LoginSession(THD *outer, sql::Handshake &handshake, const Peer &peer);
@@ -24,15 +24,15 @@ class LoginSession {
   LoginSession &operator=(const LoginSession &) = delete;
 
   THD *thd() const { return thd_; }
-  /// As the server sees the connection, which no method of this one looks at.
+  /// The connection as the server sees it; no authentication method here depends on it.
   static sql::Handshake::Listeners listeners(const Peer &) { return sql::Handshake::Listeners::anybody; }
 
-  /// False with an error in the diagnostics area, or none. `unnamed`: the name for a login that must not get into a
-  /// log.
+  /// False with an error in the diagnostics area, or without one. `unnamed`: the name for a login that must not appear
+  /// in logs.
   bool authenticate(const Login &login, engine::LoginNames names, Bytes unnamed);
-  /// Reports the end to audit plugins. False: one of them refuses the client, which they cannot.
+  /// Reports the outcome to audit plugins. Always true, because they cannot refuse a client.
   bool report();
-  /// The account after a successful login; nullptr with `error` if it is good for SQL alone.
+  /// The account after a successful login; nullptr with `error` if it may use only SQL.
   std::shared_ptr<const Account> account(ServerError &error);
   /// CURRENT_USER().
   std::string account_name() const;

@@ -1,4 +1,4 @@
-// account.h: MariaAccount, a database account that the server let in.
+// account.h: MariaAccount, a database account that the server has authenticated.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct user_conn;
 
 namespace postern::mariadb {
 
-/// As long as it lives its login counts among the account's connections.
+/// While it lives its login counts among the account's connections.
 struct MariaAccount final : sql::ServerAccount {
   MariaAccount() = default;
   MariaAccount(const MariaAccount &) = delete;
@@ -19,7 +19,7 @@ struct MariaAccount final : sql::ServerAccount {
   ~MariaAccount() override;
 
   std::string role;  ///< its default role; empty for none
-  /// The server's count of its connections, SQL's among them; nullptr if nothing limits those.
+  /// The server's count of the account's connections, including SQL's; nullptr if they are not limited.
   user_conn *connections = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// acting.h: ActingContext, with which a thread of ours asks for another account's privileges.
+// acting.h: ActingContext, with which a door's thread checks another account's privileges.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
@@ -7,13 +7,13 @@
 
 namespace postern::mariadb {
 
-/// The security context of a THD while it acts as an account. Other threads read the context of every THD without a
-/// lock, and the texts it names (SHOW PROCESSLIST, KILL): it and its texts must live for as long as they can find the
-/// THD. So one is kept for the thread's life, its texts are its own, and the user it shows is the thread's. Written by
-/// the thread that it belongs to; a reader may see half of an old text and half of a new one, never the end of memory.
+/// The security context of a THD while it acts as an account. Other threads read the context of every THD, and its
+/// texts, without a lock (SHOW PROCESSLIST, KILL): both must live as long as they can find the THD. So one is kept for
+/// the thread's life, it owns its texts, and it shows the thread's user. Written by the thread that it belongs to; a
+/// reader may see parts of an old and a new text, but never reads past the end.
 class ActingContext {
  public:
-  /// Takes the account's present global privileges. False if the account was dropped, or another has come before it.
+  /// Takes the account's present global privileges. False if the account was dropped, or another one now matches first.
   bool take(const MariaAccount &account);
   Security_context *get() { return &context_; }
 

@@ -1,4 +1,4 @@
-// bound_thread.h: what binds a thread to a THD that it acts as, for the server's functions that look there.
+// bound_thread.h: binds a thread to the THD that it acts as, for server functions that depend on that.
 #pragma once
 
 class THD;
@@ -7,11 +7,11 @@ struct st_my_thread_var;
 
 namespace postern::mariadb {
 
-/// The THD, which has a mysys variable, knows the calling thread, and where its stack ends.
+/// Sets the THD's thread and stack end to those of the calling thread. It has a mysys variable already.
 void note_thread(THD *thd);
 
-/// The calling thread is the THD's from now on, with the mysys variable that the THD was made with; or nobody's. No
-/// other thread acts as it, and it is no client's.
+/// Attaches the calling thread to the THD, with the THD's mysys variable, or detaches it. No other thread acts as the
+/// THD, and it has no client.
 void act_as(THD *thd, st_my_thread_var *mysys, PSI_thread *psi);
 void act_as_nobody();
 

@@ -1,5 +1,5 @@
-// built_for.cc: whether the server is the one that this library was built for, of which it takes structures apart, in
-// words for people.
+// built_for.cc: checks, and explains, whether the server is the one that this library was built for, because it depends
+// on the layout of its structures.
 #include "engine/mariadb/basics/server.h"
 
 #include <dlfcn.h>
@@ -42,8 +42,8 @@ bool is_harmless(std::string_view ending) {
   return ending.empty() || ending == "-log";
 }
 
-/// Members of a session as the server's own functions, compiled with it, return them, beside the same members as our
-/// code sees them. Nothing is written to a place that only we believe in.
+/// Compares members of a session, as returned by the server's own functions, with the same members as our code reads
+/// them. Writes nothing through our own offsets.
 const char *unlike_in_session(THD *thd) {
   if (thd_mdl_context(thd) != &thd->mdl_context) return "mdl_context";
   if (static_cast<void *>(thd_query_string(thd)) != &thd->query_string) return "query_string";

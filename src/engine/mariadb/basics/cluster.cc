@@ -24,7 +24,7 @@ Settlement lost_to_others(THD *thd) {
           .repeatable = !cannot_be_undone(thd)};
 }
 
-/// The node was cut off while others received its writes: they may have committed them, and may not.
+/// The node was cut off while others received its writes: whether they have committed them is unknown.
 bool nobody_knows(THD *thd) {
   if (thd->wsrep_cs().current_error() != wsrep::e_error_during_commit) return false;
   switch (thd->wsrep_cs().current_error_status()) {
@@ -95,7 +95,7 @@ void wait_for_rollback(THD *thd) {
   wsrep_wait_rollback_complete_and_acquire_ownership(thd);
 }
 
-// To the cluster it is a command without an answer: an error is kept for the next command.
+// For the cluster this is a command without an answer: an error is kept for the next command.
 HeldForCluster::HeldForCluster(THD *thd) : thd_(thd) {
   wsrep_before_command(thd, true);
 }
@@ -124,7 +124,7 @@ void Certification::begin_statement() {
 
 void Certification::end_statement(Settlement &settlement) {
   if (thd_ == nullptr) return;
-  // Whoever came before has interrupted us.
+  // The transaction that was certified first has interrupted us.
   if (interrupted() && thd_->killed < KILL_CONNECTION) thd_->reset_killed();
   const bool was_committed = is_committed(thd_);
   const bool lost = wsrep_after_statement(thd_) != 0;

@@ -1,32 +1,32 @@
-// commit_waits.h: what commits of this server may have to wait for.
+// commit_waits.h: what this server's commits may wait for.
 #pragma once
 
 class THD;
 
 namespace postern::mariadb {
 
-/// Finds the server's flush settings. On a thread of the server's, before commits_may_wait(), which returns true until
+/// Finds the server's flush settings. Called on a server thread, before commits_may_wait(), which returns true until
 /// then.
 void look_for_commit_waits();
 
 /// Whether a commit may wait for more than the processor: for the binary log, and so for replicas, a full disk and
-/// other commits, for other nodes, or for a flush. It may not where InnoDB alone commits and leaves the flush to its
-/// own thread. Any thread.
+/// other commits; for other nodes; or for a flush. It does not if only InnoDB commits and leaves the flush to its own
+/// thread. Any thread.
 bool commits_may_wait();
 
-/// Whether commits, which may wait, wait for nothing but a flush of InnoDB's log, so that they can be made first and be
-/// flushed later. Any thread.
+/// Whether commits wait only for a flush of InnoDB's log, so that the commit and its flush can be separated. Any
+/// thread.
 bool commits_wait_for_flush_alone();
 
-/// Makes a session's transaction, which InnoDB alone takes part in, as good as committed, but for the flush: the
-/// session's COMMIT is to follow at once, and leaves InnoDB's log to flush_commits(). The thread is attached to it.
+/// Commits a session's transaction, in which only InnoDB takes part, except for the flush: the session's COMMIT must
+/// follow at once, and leaves InnoDB's log to flush_commits(). The thread is attached to the session.
 void commit_unflushed(THD *thd);
 
-/// Waits until all that InnoDB has committed is on disk. False: nobody knows. On a thread of the server's.
+/// Waits until all of InnoDB's commits are on disk. False: unknown. On a server thread.
 bool flush_commits();
 
-/// The next commit of `thd` goes to the binary log at once, with those that wait there (binlog_commit_wait_count): it
-/// commits for many clients, which will not write again until they are answered.
+/// Makes the next commit of `thd` go to the binary log at once, without binlog_commit_wait_count: it commits for many
+/// clients, which will not write again until they are answered.
 void wait_for_no_company(THD *thd);
 
 }  // namespace postern::mariadb

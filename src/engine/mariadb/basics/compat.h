@@ -1,7 +1,7 @@
-// compat.h: what differs between the series of MariaDB that this engine is built for, one function a difference.
+// compat.h: the differences between the supported series of MariaDB, one function for each.
 //
-// No other file asks for a server's version. Tested are 10.11 and 11.8. Where C++ can find a member or function, the
-// code asks for that and not for the version: untested series may have it sooner or later than one thinks.
+// No other file checks the server's version. 10.11 and 11.8 are tested. Where C++ can detect a member or function, the
+// code checks for that and not for the version, because untested series may differ.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
@@ -18,7 +18,7 @@ namespace postern::mariadb::compat {
 
 // --- names and accounts ----------------------------------------------------------------------------------------------
 
-#if MYSQL_VERSION_ID >= 110500  // names are passed with their lengths, and have types of their own
+#if MYSQL_VERSION_ID >= 110500  // names are passed with their lengths, in types of their own
 
 inline bool is_database_name(const std::string &name) {
   return !Lex_ident_db::check_name(LEX_CSTRING{name.data(), name.size()});
@@ -29,17 +29,17 @@ inline bool is_table_name(const std::string &name) {
 inline LEX_CSTRING text_of(const char *text) {
   return LEX_CSTRING{text, text != nullptr ? std::strlen(text) : 0};
 }
-/// Whether the names are one to the character set: in most, whatever the case of letters.
+/// Whether the names are equal in the character set, which usually ignores case.
 inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
   return charset->streq(text_of(left), text_of(right));
 }
-/// Fills `context` with the account that a client of this name and address would be, with its privileges on one
-/// database. `ip` may be null.
+/// Fills `context` with the account that matches a client's name and address, with its privileges on one database. `ip`
+/// may be null.
 inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip,
                          const char *database = "") {
   return !acl_getroot(&context, text_of(user.c_str()), text_of(host), text_of(ip), text_of(database));
 }
-/// Makes the role the thread's if it is granted; if not, an error may be set.
+/// Sets the thread's role if it is granted; if not, an error may be set.
 inline void take_role(THD *thd, const std::string &role) {
   privilege_t access(NO_ACL);
   if (acl_check_setrole(thd, text_of(role.c_str()), &access) == 0) acl_setrole(thd, text_of(role.c_str()), access);
@@ -59,17 +59,17 @@ inline bool is_database_name(std::string name) {
 inline bool is_table_name(const std::string &name) {
   return !check_table_name(name.data(), name.size(), false);
 }
-/// Whether the names are one to the character set: in most, whatever the case of letters.
+/// Whether the names are equal in the character set, which usually ignores case.
 inline bool same_name(CHARSET_INFO *charset, const char *left, const char *right) {
   return my_strcasecmp(charset, left, right) == 0;
 }
-/// Fills `context` with the account that a client of this name and address would be, with its privileges on one
-/// database. `ip` may be null.
+/// Fills `context` with the account that matches a client's name and address, with its privileges on one database. `ip`
+/// may be null.
 inline bool find_account(Security_context &context, const std::string &user, const char *host, const char *ip,
                          const char *database = "") {
   return !acl_getroot(&context, user.c_str(), host, ip, database);
 }
-/// Makes the role the thread's if it is granted; if not, an error may be set.
+/// Sets the thread's role if it is granted; if not, an error may be set.
 inline void take_role(THD *thd, const std::string &role) {
   privilege_t access(NO_ACL);
   if (acl_check_setrole(thd, role.c_str(), &access) == 0) acl_setrole(thd, role.c_str(), access);
@@ -83,8 +83,8 @@ inline bool column_is_granted(THD *thd, GRANT_INFO &grant, const std::string &da
 
 // --- variables -------------------------------------------------------------------------------------------------------
 
-/// Gives the thread's session the global values anew. Asks for the member and not for the version: with it, the thread
-/// has the name of the connection to a primary, and the server puts the global one there.
+/// Resets the thread's session variables to the global values. Checks for the member and not for the version: with it,
+/// the session has the name of the connection to a primary, which the server sets from the global one.
 template <class Thd>
 void take_globals(Thd *thd) {
   if constexpr (requires { thd->default_master_connection_buff; }) {
@@ -96,14 +96,14 @@ void take_globals(Thd *thd) {
   }
 }
 
-/// When a statement counts as slow, in microseconds. The member has another name in later series.
+/// The time from which a statement counts as slow, in microseconds. The member is renamed in later series.
 template <class Thd>
 auto slow_query_us(const Thd *thd) {
   if constexpr (requires { thd->variables.long_query_time; }) return thd->variables.long_query_time;
   else return thd->variables.log_slow_query_time;
 }
 
-/// The row counts for the slow log. Later series keep a count of their own for it.
+/// The row counts for the slow log. Later series have a separate counter for it.
 template <class Thd>
 void set_rows(Thd *thd, ha_rows sent, ha_rows examined) {
   thd->set_sent_row_count(sent);
@@ -116,8 +116,8 @@ void set_rows(Thd *thd, ha_rows sent, ha_rows examined) {
   }
 }
 
-/// Variables that only later series have and by which statements are resolved or planned: costs, and the collation that
-/// a character set stands for.
+/// Variables of later series that affect how statements are resolved or planned: costs, and the default collations of
+/// character sets.
 template <class Variables>
 std::array<ulonglong, 4> later_variables(const Variables &own) {
   if constexpr (requires { own.character_set_collations; }) {
@@ -132,7 +132,7 @@ std::array<ulonglong, 4> later_variables(const Variables &own) {
     return {};
   }
 }
-/// Copies the variables that lie in memory of their own from `own` to `taken`.
+/// Copies the variables with memory of their own from `own` to `taken`.
 template <class Variables>
 void keep_own_memory(Variables &taken, const Variables &own) {
   if constexpr (requires { own.redirect_url; }) taken.redirect_url = own.redirect_url;
@@ -140,14 +140,14 @@ void keep_own_memory(Variables &taken, const Variables &own) {
 
 // --- plans and what they keep ----------------------------------------------------------------------------------------
 
-/// False: it has failed, which later series return and others only note.
+/// False: it failed; later series return that, others only note it.
 template <class Join>
 bool execute(Join &join) {
   if constexpr (std::is_void_v<decltype(join.exec())>) join.exec();
   else if (join.exec() != 0) return false;
   return join.error == 0;
 }
-/// Bytes of temporary files. In later series those of a session are counted and bounded.
+/// Bytes of temporary files. Later series count and bound them for each session.
 template <class Counts>
 ulonglong bytes_of_files(const Counts &counts) {
   if constexpr (requires { counts.tmp_space_used; }) return counts.tmp_space_used;
@@ -157,14 +157,14 @@ template <class Counts>
 void set_bytes_of_files(Counts &counts, ulonglong bytes) {
   if constexpr (requires { counts.tmp_space_used; }) counts.tmp_space_used = bytes;
 }
-/// Later series bound the bytes of temporary files, those of tables among them.
+/// Later series limit the bytes of temporary files, including those of tables.
 template <class Counts>
 constexpr bool bounds_files(const Counts &counts) {
   return requires {
     counts.tmp_space_used;
   };
 }
-/// Indexes that the server itself has in tables beside.
+/// Indexes that the server stores in tables of their own.
 template <class Share>
 bool has_indexes_beside(Share &share) {
   if constexpr (requires { share.hlindexes(); }) return share.hlindexes() != 0;
@@ -173,7 +173,7 @@ bool has_indexes_beside(Share &share) {
 
 // --- rows ------------------------------------------------------------------------------------------------------------
 
-/// True if one has failed. In later series a BEFORE trigger may have the row skipped: then `skipped` is set.
+/// True if a trigger has failed. In later series a BEFORE trigger may skip the row: `skipped` is set then.
 template <class Table>
 bool fire_triggers(THD *thd, Table &table, trg_event_type event, trg_action_time_type time, bool old_row_is_record1,
                    bool &skipped) {
@@ -201,17 +201,17 @@ void open_read_view(Handlerton &engine, THD *thd) {
   if constexpr (requires { engine.start_consistent_snapshot(thd); }) engine.start_consistent_snapshot(thd);
   else engine.start_consistent_snapshot(&engine, thd);
 }
-/// How many of total_ha_2pc are no storage engines: later series count what keeps an ALTER under way informed (online
-/// ALTER), and indexes of vectors.
+/// How many of total_ha_2pc are not storage engines: later series also count the log of online ALTER, and vector
+/// indexes.
 inline constexpr ulong own_participants = MYSQL_VERSION_ID >= 110800 ? 2 : MYSQL_VERSION_ID >= 110200 ? 1 : 0;
-/// The first part of a transaction's commit, which does not wait.
+/// The first stage of a transaction's commit, which does not wait.
 template <class Handlerton>
 void commit_in_order(Handlerton &engine, THD *thd) {
   if constexpr (requires { engine.commit_ordered(thd, true); }) engine.commit_ordered(thd, true);
   else engine.commit_ordered(&engine, thd, true);
 }
-/// For the slow log: `rows` of a change were sent by RETURNING. Later series, which are known by the count of the slow
-/// log's own, have them in the status variables, too.
+/// For the slow log: RETURNING sent `rows` of a change. Later series, detected by their separate slow-log counter, also
+/// count them in the status variables.
 template <class Thd>
 void count_returned(Thd *thd, ulonglong rows) {
   thd->inc_sent_row_count(rows);

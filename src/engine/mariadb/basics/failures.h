@@ -1,4 +1,4 @@
-// failures.h: the server's and the storage engines' errors in our terms.
+// failures.h: maps errors of the server and of storage engines to failures.
 #pragma once
 
 #include "base/failure.h"
@@ -12,19 +12,19 @@ namespace postern::mariadb {
 using sql::nothing_said;
 using sql::ServerError;
 
-/// What SQL says to statements on a Galera node that is not ready.
+/// SQL's error for statements on a Galera node that is not ready.
 inline const ServerError node_not_ready{"WSREP has not yet prepared node for application use"};
 
-/// The error in the diagnostics area, or nothing. Clears it.
+/// The error in the diagnostics area, or none. Clears it.
 ServerError take_server_error(THD *thd);
 
-/// A failed open: by the error in the diagnostics area, which stays there.
+/// A failed open, by the error in the diagnostics area, which stays there.
 Failure open_failure(THD *thd);
-/// The failed open met a lock that others hold: try again later.
+/// Whether the failed open met a lock of another session: try again later.
 bool open_found_busy(THD *thd);
 
-/// The running statement has changed a table without transactions, itself or by a trigger: run again it would do so
-/// twice.
+/// Whether the running statement has changed a non-transactional table, itself or by a trigger: running it again would
+/// repeat that.
 bool cannot_be_undone(THD *thd);
 
 /// A storage engine's return code, not 0, as a failure; `error` becomes the server's error for it.

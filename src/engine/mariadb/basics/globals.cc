@@ -36,26 +36,26 @@ void turn_off(THD *thd, const LEX_CSTRING &name) {
   if (value != nullptr) *const_cast<uchar *>(value) = 0;
 }
 
-/// Variables that we fix, whatever the globals are. Everything else follows them.
+/// Sets variables that must not follow the globals. All others do.
 void pin(THD *thd) {
   system_variables &ours = thd->variables;
   // A batch is a transaction that ends with it.
   ours.option_bits |= OPTION_AUTOCOMMIT;
   ours.option_bits &= ~OPTION_NOT_AUTOCOMMIT;
-  // Conversions of keys are judged by the notes that they leave.
+  // Key conversions are checked by the notes that they leave.
   ours.option_bits |= OPTION_SQL_NOTES;
   // Unique keys hold.
   ours.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
-  // Rows that are written, and those that are read, are current ones.
+  // Only current rows are written and read.
   ours.option_bits &= ~OPTION_INSERT_HISTORY;
   ours.vers_asof_timestamp.type = SYSTEM_TIME_UNSPECIFIED;
-  // What SQL would refuse to store is refused.
+  // Values that strict SQL refuses are refused.
   ours.sql_mode |= MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  // One consistent view a batch; writing has its own, begin_writing().
+  // One consistent view for each batch; writes set their own in begin_writing().
   ours.tx_isolation = ISO_REPEATABLE_READ;
-  // A thread waits for no table: the request does, in the slow lane, for as long as the door's settings say.
+  // A thread never waits for a table: the request waits in the slow lane, as long as the door's settings allow.
   ours.lock_wait_timeout = 0;
-  // These bound one user's statement or session. A batch is that of many.
+  // These bound one user's statement or session; a batch serves many.
   ours.max_statement_time = 0;
   ours.max_statement_time_double = 0;
   ours.max_mem_used = LONGLONG_MAX;
@@ -63,11 +63,12 @@ void pin(THD *thd) {
   ours.optimizer_switch |= OPTIMIZER_SWITCH_EXTENDED_KEYS;
   // The binary log gets rows, whatever format sessions have.
   ours.binlog_format = BINLOG_FORMAT_ROW;
-  // A lock reads the current rows, and a find the view of its run; InnoDB would end the transaction where they differ.
+  // A lock reads the newest rows, and a find the view of its run; with this switch InnoDB would abort the transaction
+  // where they differ.
   turn_off(thd, {STRING_WITH_LEN("innodb_snapshot_isolation")});
 }
 
-/// Values that the server derives when it makes a session.
+/// Sets values that the server derives when it makes a session.
 void derive(THD *thd) {
   system_variables &ours = thd->variables;
   ours.pseudo_thread_id = thd->thread_id;
@@ -87,7 +88,7 @@ void derive(THD *thd) {
 bool Globals::changed(THD *thd) {
   // Read while others may set them: a half-set value differs from the earlier one, and is then read under the lock.
   if (std::memcmp(seen_.data(), &global_system_variables, sizeof global_system_variables) != 0) return true;
-  // Those of storage engines may move, so that they cannot be read without a lock.
+  // Storage engines' variables may move in memory, so they cannot be read without a lock.
   const auto now_ms =
       static_cast<int64_t>(thd->start_time) * 1000 + static_cast<int64_t>(thd->start_time_sec_part) / 1000;
   const auto since_ms = static_cast<uint64_t>(now_ms - engine_variables_looked_ms_);  // huge if the clock was set back

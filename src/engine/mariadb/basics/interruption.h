@@ -1,17 +1,16 @@
-// interruption.h: how a thread of ours goes on after an interrupted statement.
+// interruption.h: lets a door's thread continue after an interrupted statement.
 //
-// THD::reset_killed() takes back whatever is there when it has the lock. Code that looks first and calls it then loses
-// a KILL that comes in between.
+// THD::reset_killed() clears any kill state once it has the lock. Code that checks first and then calls it loses a KILL
+// in between.
 #pragma once
 
 class THD;
 
 namespace postern::mariadb {
 
-/// KILL QUERY, or a timer, has ended the calling thread's work, or came when it was idle: it goes on, unless somebody
-/// ends its connection.
+/// Clears KILL QUERY, or a timer's interruption, of the calling thread, unless its connection was killed.
 void end_interruption(THD *thd);
-/// The same of a timer of ours alone (KILL_TIMEOUT).
+/// The same for our own timer only (KILL_TIMEOUT).
 void end_timeout(THD *thd);
 
 }  // namespace postern::mariadb

@@ -1,12 +1,12 @@
-// no_row_waits.h: NoRowWaits, a while in which InnoDB does not wait for a row that is locked, and says so at once.
+// no_row_waits.h: NoRowWaits, a scope in which InnoDB does not wait for a locked row, but fails at once.
 #pragma once
 
 class THD;
 
 namespace postern::mariadb {
 
-/// For what `thd` does. A lock that is not waited for makes nobody a deadlock's victim: lock_rec_enqueue_waiting()
-/// looks at the time before it enqueues.
+/// Applies to `thd`. A lock request that does not wait causes no deadlock: lock_rec_enqueue_waiting() checks the
+/// timeout before it enqueues.
 class NoRowWaits {
  public:
   explicit NoRowWaits(THD *thd);
@@ -14,8 +14,7 @@ class NoRowWaits {
   NoRowWaits(const NoRowWaits &) = delete;
   NoRowWaits &operator=(const NoRowWaits &) = delete;
 
-  /// innodb_rollback_on_timeout, which is set at the server's start: a lock that was not waited for ends the
-  /// transaction, too.
+  /// innodb_rollback_on_timeout, which is read-only: with it, a refused lock also rolls back the transaction.
   static bool end_transactions();
 
  private:

@@ -31,8 +31,8 @@ void name_table(THD *thd, TABLE_LIST &list, const std::string &database, const s
   list.init_one_table(&database_name, &table_name, nullptr, lock);
   list.required_type = TABLE_TYPE_NORMAL;  // opening a view without this crashes the server
   list.open_type = OT_BASE_ONLY;
-  // Spider and Mroonga look here for work that they could do in the server's place, a LIMIT or a COUNT: in a SELECT
-  // without either. Without a SELECT they crash.
+  // Spider and Mroonga look here for a LIMIT or a COUNT that they could do for the server: this SELECT has neither.
+  // Without a SELECT they crash.
   list.select_lex = thd->lex->first_select_lex();
 }
 
@@ -47,7 +47,7 @@ OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function
     thd->clear_error(true);
     return {TableState::again};
   }
-  // The metadata lock was taken before the open failed; kept, it would stand in the way of CREATE TABLE.
+  // The metadata lock was taken before the open failed; kept, it would block CREATE TABLE.
   thd->mdl_context.rollback_to_savepoint(context.start_of_statement_svp());
   if (open_found_busy(thd)) {
     take_server_error(thd);

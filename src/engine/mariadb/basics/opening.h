@@ -1,4 +1,4 @@
-// opening.h: one table by name, without waiting for anybody.
+// opening.h: opens one table by name without waiting.
 #pragma once
 
 #include <functional>
@@ -16,25 +16,25 @@ namespace postern::mariadb {
 using sql::OpenAttempt;
 using sql::TableState;
 
-/// A database's or a table's name as the server compares it: lower case where it does so.
+/// A database's or a table's name as the server compares it, in lower case if it does.
 std::string table_name(Bytes name);
 
-/// For the server's open functions: fail where a metadata lock is not free, and repair nothing.
+/// For the server's open functions: fails if a metadata lock is not free, and repairs nothing.
 extern const unsigned open_flags_without_waiting;
 
-/// Makes `list` what names a table in a statement of `thd`, for the server's open functions and for the storage engine,
-/// which look at it until the table is closed.
+/// Fills `list` with the table reference of a statement of `thd`, for the server's open functions and for the storage
+/// engine, which use it until the table is closed.
 void name_table(THD *thd, TABLE_LIST &list, const std::string &database, const std::string &name, thr_lock_type lock);
 
-/// Opens what `list` names, with the lock type it has, taking metadata locks only if they are free. `give_up_all`
-/// closes every open table and releases every metadata lock of the thread; it is called where the server asks for
-/// that, and the state is then `again`.
+/// Opens the tables of `list`, with its lock type, taking metadata locks only if they are free. `give_up_all` closes
+/// every open table and releases every metadata lock of the thread; it is called when the server asks for that, and the
+/// state is then `again`.
 OpenAttempt open_without_waiting(THD *thd, TABLE_LIST &list, const std::function<void()> &give_up_all);
 
-/// Gives up the metadata locks that a transaction holds until its end, unless it goes on with further statements.
+/// Releases the transaction's metadata locks, unless it continues with further statements.
 void release_locks(THD *thd);
 
-/// Why the server did not lock open tables, from the diagnostics area, which it clears. State busy or failed.
+/// Why the server did not lock open tables, from the diagnostics area, which is cleared. State busy or failed.
 OpenAttempt failed_lock(THD *thd);
 
 }  // namespace postern::mariadb

@@ -67,7 +67,8 @@ void RowWait::on_end() {
 void RowWait::begin(For what) {
   if (!watching_ || running_ || thd_ == nullptr) return;
   ++waits_;
-  // A write that has done what cannot be undone fails if this is cut short, and so waits as long as if it were alone.
+  // A write that has made changes that cannot be undone would fail if this is cut short, so it waits as long as if it
+  // were alone.
   if (cannot_be_undone(thd_)) budget_.allow_at_least(limits::row_wait_slow_ms);
   last_ = what;
   const int64_t left_us = budget_.begin(now_us());

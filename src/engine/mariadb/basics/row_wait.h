@@ -1,9 +1,8 @@
-// row_wait.h: RowWait, how long the writes of one executor wait for the locks of the storage engine.
+// row_wait.h: RowWait, which bounds how long one executor's writes wait for locks of the storage engine.
 //
 // The server notifies the thread's scheduler when a statement begins to wait for a lock on a row or, as InnoDB's
-// AUTO-INC lock is, on a table. Meanwhile a timer of the server looks after the wait every few milliseconds and
-// interrupts it, as KILL QUERY would, once the time allowed is used up or the thread has to stop. A write that never
-// waits costs nothing.
+// AUTO-INC lock is, on a table. Meanwhile a timer of the server checks the wait every few milliseconds and interrupts
+// it, as KILL QUERY would, once its time is used up or the thread has to stop. A write that never waits costs nothing.
 #pragma once
 
 #include <atomic>
@@ -16,7 +15,7 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Owned and used by the thread with the waits; one a thread.
+/// Owned and used by the waiting thread; one for each thread.
 class RowWait {
  public:
   /// A wait is also cut short when `stop` becomes true.
@@ -25,18 +24,17 @@ class RowWait {
   RowWait(const RowWait &) = delete;
   RowWait &operator=(const RowWait &) = delete;
 
-  /// The calling thread's waits are no longer bounded, or from now on. By the one that has this first.
+  /// Stops or starts bounding the calling thread's waits. The current thread calls stop first.
   static void leave_thread();
   void enter_thread();
 
   void set_thd(THD *thd) { thd_ = thd; }
 
-  /// From now on all waits together may take `ms` milliseconds.
+  /// Bounds all further waits together to `ms` milliseconds.
   void allow(int64_t ms) { budget_.allow(ms); }
-  /// Whether waits are looked after just now; by default they are not.
+  /// Whether waits are bounded at present; by default they are not.
   void watch(bool on) { watching_ = on; }
-  /// Whether a wait was cut short since the last call, after which the thread may go on as if nobody had interrupted
-  /// it. To be asked after every write.
+  /// Whether a wait was cut short since the last call; clears the interruption. Called after every write.
   bool take_expired();
   bool expired() const { return expired_.load(std::memory_order_relaxed); }
   /// Waits begun since the last call.
@@ -48,7 +46,7 @@ class RowWait {
   For last() const { return last_; }
   void forget_last() { last_ = For::nothing; }
 
-  /// For the thread's scheduler: the calling thread begins or ends a wait. A thread without a RowWait is left alone.
+  /// For the thread's scheduler: the calling thread begins or ends a wait. Does nothing for a thread without a RowWait.
   static void on_begin(For what);
   static void on_end();
 

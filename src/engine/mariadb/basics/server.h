@@ -1,15 +1,15 @@
-// server.h: the one place where the server's internal headers come in.
+// server.h: the only file that includes the server's internal headers.
 //
-// It must be the first include of a file, before ours: these headers define several hundred lower-case macros. What
-// collides with the standard library or with us is undefined at the end. What differs between series of the server is
-// in compat.h.
+// It must be the first include of a file, before ours: these headers define several hundred lower-case macros. Macros
+// that collide with the standard library or with ours are undefined at the end. Differences between series of the
+// server are in compat.h.
 #pragma once
 
 #include <my_global.h>
 
 #include <sql_class.h>
 
-// In this order, and without a plugin's view of the service: then the server's own declarations can be had.
+// In this order, and without the plugin's version of the service, to get the server's own declarations.
 #include <mysql/service_wsrep.h>
 #undef wsrep_xid_seqno
 #undef wsrep_xid_uuid

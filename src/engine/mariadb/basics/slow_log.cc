@@ -1,4 +1,4 @@
-// slow_log.cc: writes to the server's slow log what no statement is.
+// slow_log.cc: writes requests that are not statements to the server's slow log.
 #include "engine/mariadb/basics/server.h"
 
 #include "engine/slow_log.h"
@@ -18,7 +18,7 @@ void write_slow_log(const SlowRequest &request) {
   if (thd == nullptr || file == nullptr || (log_output_options & LOG_FILE) == 0) return;
   const std::string user = request.account.substr(0, request.account.rfind('@'));
   const std::string who = user + "[" + user + "] @ " + request.client + " []";
-  // The thread's last statement is not the request's.
+  // The thread's last statement does not belong to the request.
   const auto verbosity = std::exchange(thd->variables.log_slow_verbosity, 0);
   mariadb::compat::set_rows(thd, request.rows_sent, request.rows_examined);
   logger.lock_shared();

@@ -18,7 +18,7 @@ bool is_waited_under(mysql_mutex_t &mutex) {
 #else
   pthread_mutex_t &it = mutex.m_mutex;
 #endif
-  // One that is just leaving holds it.
+  // A thread that is just leaving holds it.
   mysql_mutex_lock(&mutex);
   mysql_mutex_unlock(&mutex);
   if (pthread_mutex_destroy(&it) != 0) return true;

@@ -20,7 +20,7 @@ namespace {
 // pool believes that to be its own. The mutex is a leaf: it is taken under LOCK_thd_kill and LOCK_thd_data.
 class Wakers {
  public:
-  /// For one more THD at a time from here on, so that adding one takes no memory. Throws std::bad_alloc.
+  /// Reserves room for one more THD, so that adding it allocates nothing. Throws std::bad_alloc.
   void expect() {
     const std::lock_guard guard(mutex_);
     wakers_.reserve(expected_ + 1);
@@ -70,7 +70,7 @@ void on_wait_end(THD *) {
   RowWait::on_end();
 }
 
-/// What our THDs answer to the server's scheduler calls: kill, and waits for row locks.
+/// The scheduler callbacks of our THDs: kill, and waits for row locks.
 scheduler_functions *our_scheduler() {
   static scheduler_functions functions = [] {
     scheduler_functions made{};
@@ -207,8 +207,8 @@ bool ServerThread::renew() {
 void ServerThread::begin_writing(bool locks_places) {
   THD *const thd = thd_;
   thd->reset_for_next_command();
-  // Each op locks the rows it names; locks on the gaps between them would only stand in the way of others. InnoDB looks
-  // at the isolation where a statement begins, in the middle of a transaction, too.
+  // Each op locks the rows that it names; gap locks would only block others. InnoDB reads the isolation level at the
+  // beginning of each statement, even inside a transaction.
   const enum_tx_isolation isolation = locks_places ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
   thd->variables.tx_isolation = isolation;
   thd->tx_isolation = isolation;

@@ -1,4 +1,4 @@
-// thread.h: a thread of ours as the server knows it: its THD, from birth to death, and its wake-up on KILL.
+// thread.h: ServerThread, a door's thread in the server: its THD, and its wake-up on KILL.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ namespace postern::mariadb {
 
 class ActingContext;
 
-/// The user that the process list shows for threads of ours. Lives forever.
+/// The user that the process list shows for doors' threads. Lives forever.
 extern const char *const thread_user;
 
-/// Owned and used by the thread it stands for, which may change; destroyed on that thread. While it lives the server
-/// counts the thread, shows it in the process list and waits for it at shutdown.
+/// Owned, used and destroyed by its thread, which may change. While it lives the server counts the thread, shows it in
+/// the process list and waits for it at shutdown.
 class ServerThread {
  public:
   /// Waits until the server accepts work. nullptr if it goes down, `stop` becomes true or there is no memory.
@@ -33,37 +33,37 @@ class ServerThread {
   THD *thd() const { return thd_; }
   RowWait &row_wait() { return row_wait_; }
 
-  /// The calling thread is nobody's from now on, and whoever calls enter_again() is the one that this stands for.
+  /// Detaches the calling thread; the thread that calls enter_again() becomes this one's thread.
   void leave();
   void enter_again();
 
-  /// Somebody asked this thread to end its connection (KILL); it needs a new THD before it goes on.
+  /// KILL has ended this thread's connection; it needs a new THD before it continues.
   bool killed() const;
   /// The server is going down.
   bool server_stopping() const;
-  /// Whether there is memory for another THD, about: renew() cannot do without.
+  /// Whether there is probably memory for another THD, which renew() needs.
   static bool has_room_to_renew();
-  /// Gives up the THD, which must hold no table, for a new one. False if the server is going down.
+  /// Replaces the THD, which must hold no table, by a new one. False if the server is going down.
   bool renew();
 
   /// The global variables as the THD has them.
   Globals &globals() { return globals_; }
   /// Makes the THD ready for a statement that writes; end_writing() follows when its tables are closed. `locks_places`:
-  /// rows that it reads to lock them are kept from coming, too, where they are not.
+  /// locking reads lock gaps, too.
   void begin_writing(bool locks_places);
   void end_writing();
-  /// The server's innodb_lock_wait_timeout as it is now, in milliseconds.
+  /// The server's current innodb_lock_wait_timeout, in milliseconds.
   int64_t row_wait_ms() const;
 
   /// For acting as an account with thd().
   ActingContext &acting() { return *acting_; }
 
-  /// The text for the process list, which shows the thread from now on.
+  /// Sets the text for the process list, which shows the thread from now on.
   void describe(Bytes text);
-  /// Shows it again, where the server has shown its own text instead: it shows none of its own.
+  /// Shows it again, after the server has shown its own text.
   void show_text() {}
-  /// The process list has no row for the thread until show(). KILL finds it still, and the server counts it. Nothing
-  /// may be written with the THD meanwhile.
+  /// Hides the thread from the process list until show(). KILL still finds it, and the server counts it. It must not
+  /// write meanwhile.
   void hide();
   void show();
 

@@ -1,13 +1,13 @@
-// told_waits.h: ToldWaits, who hears that a thread begins to wait in the server.
+// told_waits.h: ToldWaits, which passes a thread's waits in the server to a listener.
 //
-// The server tells the scheduler of the THD that waits, on its thread, which may hold any of the server's locks then.
+// The server notifies the scheduler of a waiting THD, on its thread, which may hold any of the server's locks then.
 #pragma once
 
 #include "contract/server_session.h"
 
 namespace postern::mariadb {
 
-/// While one lives, `listener` hears of the calling thread's waits, and whoever heard of them before does not.
+/// While one lives, `listener` is called for the calling thread's waits, in place of an earlier listener.
 class ToldWaits {
  public:
   explicit ToldWaits(WaitListener *listener);
@@ -15,7 +15,7 @@ class ToldWaits {
   ToldWaits(const ToldWaits &) = delete;
   ToldWaits &operator=(const ToldWaits &) = delete;
 
-  /// Who hears of the calling thread's waits from now on, where none of these lives; nullptr: nobody.
+  /// Sets the listener for the calling thread's waits while no ToldWaits lives; nullptr: none.
   static void tell(WaitListener *listener);
   /// The calling thread begins to wait.
   static void begin() noexcept;

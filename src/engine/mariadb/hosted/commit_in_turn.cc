@@ -13,12 +13,12 @@ bool CommitInTurn::may_be_made(LockAhead &lock) {
   const bool waits = commits_may_wait();
   if (waits && !may_be_unflushed()) return false;
   if (!lock.take_of_commit()) return false;
-  // Nobody makes the server read-only while the lock is there: from here on the server has no reason to refuse.
+  // The server cannot become read-only while the lock is held: from here on it has no reason to refuse.
   unflushed_ = waits && !thd_->is_read_only_ctx();
   return unflushed_ || !waits;
 }
 
-/// Nothing between the two parts may fail: no other storage engine is asked, and no time runs out.
+/// Nothing may fail between the two parts: no other storage engine takes part, and no timeout expires.
 bool CommitInTurn::may_be_unflushed() const {
   return answer_may_wait_ && commits_wait_for_flush_alone() && is_of_innodb_alone(thd_) &&
          thd_->variables.max_statement_time == 0 && !thd_->transaction_rollback_request;

@@ -38,8 +38,8 @@ void append(std::string &context, Number number) {
 }  // namespace
 
 /// The meaning of a text depends on these, and how the columns of its answer are described: quotients, GROUP_CONCAT and
-/// names of days have lengths and decimals by the session's settings. Each character set has its own CHARSET_INFO, each
-/// locale its own MY_LOCALE, for good.
+/// names of days have lengths and decimals by the session's settings. Each character set has its own permanent
+/// CHARSET_INFO, each locale its MY_LOCALE.
 void Dialect::note(const THD *thd) {
   const system_variables &variables = thd->variables;
   std::string context;

@@ -1,4 +1,4 @@
-// dialect.h: Dialect, everything about a session that changes the meaning of a text, as a number.
+// dialect.h: Dialect, a number for all session state that changes the meaning of a text.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ class THD;
 
 namespace postern::mariadb {
 
-/// One session's. Equal contexts have equal numbers, in all sessions; 0 is none's.
+/// Owned by one session. Equal contexts have equal numbers, in all sessions; 0: none.
 class Dialect {
  public:
-  /// The context is the session's as it is now, on the thread that is attached to it.
+  /// Takes the session's present context, on the thread that is attached to it.
   void note(const THD *thd);
   uint64_t number() const { return number_; }
-  /// nullopt: nobody but the server may read its texts.
+  /// nullopt: only the server may parse its texts.
   std::optional<TextRules> text_rules(const THD *thd) const;
 
  private:
-  std::string context_;  // that number_ is of
+  std::string context_;  // the context of number_
   uint64_t number_ = 0;
 };
 

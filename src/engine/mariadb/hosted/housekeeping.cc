@@ -29,13 +29,13 @@ bool asks_for_lock(THD *thd) {
          keeps_ascii(variables.character_set_client) && keeps_ascii(variables.collation_connection);
 }
 
-/// Character sets are in the server's program, databases in memory once they have been used; variables and functions of
-/// the session are memory. `parsed`: the text was parsed in the session as it was earlier.
+/// Character sets are compiled in, databases are cached once used; variables and functions of the session are in
+/// memory. `parsed`: the text was parsed in an earlier state of the session.
 bool text_cannot_wait(THD *thd, Bytes text, bool parsed, CommitInTurn &commit, LockAhead &lock) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
   switch (sql::housekeeping_of(text)) {
     case sql::Housekeeping::begin:
-    case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the transaction before
+    case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the previous transaction
     case sql::Housekeeping::commit: return completes_plainly(thd) || commit.may_be_made(lock);
     case sql::Housekeeping::roll_back: return completes_plainly(thd);
     case sql::Housekeeping::savepoint:
@@ -66,8 +66,8 @@ bool execution_cannot_wait(THD *thd, Bytes arguments, CommitInTurn &commit, Lock
   }
 }
 
-/// Ends transaction, locks, variables and prepared statements: without changed rows, without tables of the session's
-/// own, and while nobody sets a global variable, none of that waits.
+/// Ends transaction, locks, variables and prepared statements. Without changed rows and temporary tables, and while no
+/// global variable is being set, none of that waits.
 bool reset_cannot_wait(THD *thd) {
   if (thd->has_thd_temporary_tables() || thd->ull_hash.records != 0 || !wrote_nothing(thd)) return false;
   if (mysql_mutex_trylock(&LOCK_global_system_variables) != 0) return false;
@@ -75,7 +75,7 @@ bool reset_cannot_wait(THD *thd) {
   return true;
 }
 
-/// Prepared statements that a session may leave: freeing one takes microseconds.
+/// The maximum of prepared statements at the end: freeing one takes microseconds.
 constexpr ulong statements_left_max = 100;
 
 }  // namespace
@@ -120,11 +120,11 @@ bool ends_without_waiting(THD *thd) {
 
 bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lock) {
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
-  // First: a Galera node may be rolling the session back, and then nothing else may be looked at.
+  // First: a Galera node may be rolling the session back, and then no other state may be read.
   if (housekeeping_allows(thd)) return false;
   const Bytes arguments = packet.substr(header_bytes + 1);
   switch (static_cast<unsigned char>(packet[header_bytes])) {
-    // None of these looks at a table; what statements hold is memory.
+    // None of these reads a table; statements hold only memory.
     case COM_PING:
     case COM_INIT_DB:
     case COM_SET_OPTION:

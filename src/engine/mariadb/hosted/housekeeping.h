@@ -1,11 +1,10 @@
-// housekeeping.h: commands that are part of every conversation and touch no row, for which the server's own code may
-// run on a worker, since it cannot wait there.
+// housekeeping.h: frequent commands that touch no row and cannot wait, so that the server's own code may run them on a
+// worker.
 //
-// PING, BEGIN, COMMIT and ROLLBACK without writes, COMMIT of a worker's writes (CommitInTurn), savepoints, the
-// SETs of drivers, SELECT of variables, of the session's state and of locks, USE, SHOW WARNINGS, and the end of
-// prepared statements. engine/sql/housekeeping knows the texts; housekeeping.cc says why each cannot wait, and where it
-// could. No answer is made here: the server does it all (HostedSession::run_in_turn), so that nothing has to be kept
-// identical.
+// PING, BEGIN, COMMIT and ROLLBACK without writes, COMMIT of a worker's writes (CommitInTurn), savepoints, the SETs of
+// drivers, SELECT of variables, of the session's state and of locks, USE, SHOW WARNINGS, and the end of prepared
+// statements. engine/sql/texts/housekeeping classifies the texts; housekeeping.cc says why each cannot wait, and when
+// it could. The server makes every answer (HostedSession::run_in_turn), so nothing has to be kept identical.
 #pragma once
 
 #include "base/bytes.h"
@@ -18,8 +17,8 @@ struct st_my_thread_var;
 
 namespace postern::mariadb {
 
-/// A metadata lock that a statement will ask for, and gets at once, as one more time, while this lives. For the
-/// session's owner, in a session that rests or serves that statement.
+/// Holds a metadata lock in advance, so that a statement that requests it again gets it at once. For the session's
+/// owner, in an idle session or one that serves that statement.
 class LockAhead {
  public:
   LockAhead(THD *thd, st_my_thread_var *mysys) : thd_(thd), mysys_(mysys) {}
@@ -27,11 +26,11 @@ class LockAhead {
   LockAhead(const LockAhead &) = delete;
   LockAhead &operator=(const LockAhead &) = delete;
 
-  // Once. False: it would have to be waited for.
+  // Called once. False: it would have to wait.
 
-  /// That of GET_LOCK; `name`: in ASCII.
+  /// Takes the lock of GET_LOCK; `name`: in ASCII.
   bool take_named(Bytes name);
-  /// That of a commit, which FLUSH TABLES WITH READ LOCK and stages of BACKUP keep from others.
+  /// Takes the commit lock, which FLUSH TABLES WITH READ LOCK and stages of BACKUP block.
   bool take_of_commit();
 
  private:
@@ -42,11 +41,11 @@ class LockAhead {
   MDL_ticket *ticket_ = nullptr;
 };
 
-/// Whether the command in `packet`, which is there as a whole, can be served without waiting in the session as it is
-/// now, while `lock` lives; a COMMIT of changed rows after CommitInTurn::begin(). Only for the session's owner; waits
-/// for no lock.
+/// Whether the command in `packet`, which is complete, can be served without waiting in the session's present state,
+/// while `lock` lives; for a COMMIT of changed rows, after CommitInTurn::begin(). For the session's owner; waits for no
+/// lock.
 bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lock);
-/// Whether the session can be ended so.
+/// Whether the session can be ended without waiting.
 bool ends_without_waiting(THD *thd);
 
 }  // namespace postern::mariadb

@@ -1,12 +1,11 @@
-// kept_thds.h: THDs of sessions that have ended on a worker's thread, kept for those that begin on one.
+// kept_thds.h: THDs of sessions that ended on a worker's thread, kept for new sessions on one.
 //
-// Making a THD costs as much as verifying a client, so the server's own threads use theirs again, too
-// (CONNECT::create_thd, THD::reset_for_reuse). Everything that the server leaves in one, and a client could see, is put
-// back here: a session finds nothing of the one before it. Neither of a Galera node, which knows a THD by the number of
-// its first session, nor with performance_schema is one kept.
+// Making a THD costs as much as verifying a client, so the server's own threads reuse theirs, too (CONNECT::create_thd,
+// THD::reset_for_reuse). All state in one that a client could see is reset here: a session sees nothing of the previous
+// one. None is kept on a Galera node, which knows a THD by its first session's number, nor with performance_schema.
 //
-// All threads share them, under a mutex of their own. The server waits for all THDs before it goes down, and so a
-// worker that leaves drops them, and none is kept from then on.
+// All threads share them, under a mutex of their own. The server waits for all THDs before it shuts down, so a worker
+// that ends drops them, and none is kept from then on.
 #pragma once
 
 class CONNECT;
@@ -21,14 +20,14 @@ struct KeptThd {
   st_my_thread_var *mysys = nullptr;
 };
 
-/// False: it is still the caller's.
+/// Keeps a THD. False: the caller still owns it.
 bool keep_thd(const KeptThd &ended);
-/// The one that was kept last, or nullptrs.
+/// Takes the THD that was kept last, or nullptrs.
 KeptThd take_kept_thd();
-/// As CONNECT::create_thd(), of one that was taken, as whose mysys variable the thread acts. nullptr: it has failed,
-/// and that one is deleted.
+/// Like CONNECT::create_thd(), for a taken THD; the thread uses its mysys variable. nullptr: failed, and the THD is
+/// deleted.
 THD *create_thd_again(CONNECT &connect, THD *thd);
-/// Deletes all that are kept. The calling thread's identity stays.
+/// Deletes all kept THDs. The calling thread keeps its own.
 void drop_kept_thds();
 
 }  // namespace postern::mariadb

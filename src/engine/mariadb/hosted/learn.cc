@@ -20,12 +20,12 @@ namespace {
 
 using MadePlan = std::shared_ptr<const StatementPlan>;
 
-/// The classes of statements that are recognised by the server's parse tree. Each returns a plan, or sets the reason
-/// why there is none; it sets nothing for a statement of another class.
+/// One function for each class of statements, on the server's parse tree. It returns a plan, or sets the reason that
+/// there is none; it sets nothing for a statement of another class.
 constexpr MadePlan (*recognisers[])(THD *, LEX &, ParsedText, std::optional<WhyNot> &) = {SelectPlan::recognise,
                                                                                           WritePlan::recognise};
 
-/// One that is used up while the server prepares, executes or looks at tables.
+/// Requires a parse tree that the server has not changed by preparing or executing it.
 MadePlan recognise_any(THD *thd, LEX *lex, ParsedText parsed, std::optional<WhyNot> &why) {
   why = lex != nullptr ? WhyNot::command : WhyNot::syntax;
   if (lex == nullptr) return nullptr;
@@ -34,8 +34,8 @@ MadePlan recognise_any(THD *thd, LEX *lex, ParsedText parsed, std::optional<WhyN
   return nullptr;
 }
 
-/// A plan for rows that can be found, now and later. Where `text` has none, and for the rows that it leaves, it may be
-/// planned once; if it is neither, the reason against that counts.
+/// Completes a plan. A text without a plan, or rows that its plan leaves, may be planned once; if neither works, that
+/// reason is reported.
 MadePlan finish(THD *thd, MadePlan plan, Bytes text, ParsedText parsed, std::optional<WhyNot> &why) {
   if (plan != nullptr) why = plan->look(thd);
   if (why) return PlannedForm::make(thd, text, parsed, why);
@@ -71,14 +71,14 @@ bool has_bound(THD *thd, uint32_t id) {
   return prepared != nullptr && prepared->state != Query_arena::STMT_ERROR;
 }
 
-/// For people: why there is no plan, and in which database.
+/// Notes why there is no plan, and in which database, for INFORMATION_SCHEMA.
 void note_reason(THD *thd, std::optional<WhyNot> why, Learnt &learnt) {
   if (why) learnt.why_not = words(*why);
   learnt.of_table = why && is_of_table(*why);
   if (thd->db.str != nullptr) learnt.database.assign(thd->db.str, thd->db.length);
 }
 
-/// Nothing is learnt, for the session is not one to learn from: for people, and until another one asks.
+/// Notes that this session teaches nothing, until another session tries.
 void note_session(THD *thd, uint8_t command, Bytes answer, NotNow why, Learnt &learnt) {
   if (command == COM_STMT_PREPARE) {
     const ::Statement *const made = thd->stmt_map.find(id_of_new(answer));
@@ -115,7 +115,7 @@ void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &
   if (prepared == nullptr || prepared->lex == nullptr) return;
   learnt.statement_id = id;
   learnt.parameters = prepared->lex->param_list.elements;
-  // The server has put the columns that the table has now in the place of a star, and does so again after DDL.
+  // The server has replaced a star by the table's present columns, and repeats that after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
   if (sends_rows && text.find('*') != Bytes::npos)
@@ -151,7 +151,7 @@ void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &state
                 .rows_read = rows_read},
                answer, version);
   }
-  // What failed may have done so before it met the table.
+  // A failed statement may not have reached the table.
   if (command == COM_QUERY || thd->is_error()) return;
   const uint64_t met = plan.version() == version ? version : 0;
   if (command == COM_STMT_EXECUTE) prepared.note_version(thd, statement.packet, met);
@@ -171,7 +171,7 @@ Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement,
   if (command == COM_STMT_EXECUTE && has_bound(thd, statement_id(statement.packet)))
     learnt.statement_id = statement_id(statement.packet);
   const std::optional<NotNow> why = session_allows(thd);
-  // An observer of each statement does not change the meaning: people should see the form, and the reason.
+  // An observer of statements does not change the meaning: the form and the reason should be shown.
   const bool only_seen = why && is_of_watchers(*why) && !thd->has_thd_temporary_tables() && statement.plan == nullptr;
   if (why && !only_seen) {
     // It may have met a temporary table, and be back with the other one later, which is as it was.
@@ -184,7 +184,7 @@ Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement,
     if (looks) learn_answer(thd, prepared, statement, answer, version, rows_read, learnt);
     return learnt;
   }
-  // The conditions of an executed prepared statement have changed, and point to freed memory: only its text is good.
+  // The conditions of an executed prepared statement were changed, and point to freed memory: only its text is usable.
   if (command == COM_STMT_PREPARE) {
     learn_prepared(thd, statement, answer, learnt);
   } else if (!statement.form.empty()) {

@@ -1,5 +1,5 @@
-// learn.h: learning from a statement that the server has served: a plan for its form, or why there is none; and for a
-// plan that is there, the rest that it needs.
+// learn.h: learns from a statement that the server has served: a plan for its form, or the reason that there is none;
+// and completes an existing plan.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace postern::mariadb {
 
 class PreparedStatements;
 
-/// On the thread that is attached to the session. `answer`: the server's, as on the wire but for TLS; empty if it was
-/// too long to keep. `version`: StatementPlan::version() of the statement's plan before that.
+/// Called on the thread that is attached to the session. `answer`: the server's bytes, before TLS; empty if too long to
+/// keep. `version`: StatementPlan::version() of the statement's plan before that.
 Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,
              uint64_t rows_read);
 

@@ -26,7 +26,7 @@ namespace {
 /// The door decides when a session is idle, not the server's reading.
 void nothing_before_header(st_net *, void *, size_t) {}
 
-/// Whether the peer of the socket sends no more, and all that it sent has been read.
+/// Whether the peer sends no more, and everything that it sent was read.
 bool has_nothing_but_its_end(int fd) {
   char byte = 0;
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -36,9 +36,8 @@ bool is_audited() {
   return (mysql_global_audit_mask[0] & MYSQL_AUDIT_CONNECTION_CLASSMASK) != 0;
 }
 
-/// Whether the server, given this answer to its greeting, lets the client in or refuses it without waiting for
-/// anything: another packet of the client, the statements of init_connect, or the system, which knows the names of
-/// users where an account may be one of them.
+/// Whether the server, given this answer to its greeting, accepts or refuses the client without waiting: for another
+/// packet, for the statements of init_connect, or for the system's user names.
 bool is_verified_at_once(Bytes packet, bool local) {
   constexpr size_t smallest = 4 + 32 + 2;
   if (packet.size() < smallest || packet[3] != 1 || opt_init_connect.length != 0 || opt_log || is_audited())
@@ -61,11 +60,11 @@ void HostedSession::let_rest(THD *thd) {
 }
 
 Greeted HostedSession::greet(int fd, PeerKind peer, Output &output) {
-  // The server asks for the names of remote peers alone.
+  // The server resolves only the names of remote peers.
   if (abort_loop || is_audited() || (peer == PeerKind::remote && !opt_skip_name_resolve)) return Greeted::not_now;
   const auto greeting = known_greeting();
   if (greeting == nullptr) return Greeted::not_now;
-  // A new THD waits for whoever sets a global variable.
+  // A new THD waits while a global variable is being set.
   if (mysql_mutex_trylock(&LOCK_global_system_variables) != 0) return Greeted::not_now;
   mysql_mutex_unlock(&LOCK_global_system_variables);
   login_greeting_.reserve(greeting->bytes());
@@ -112,7 +111,7 @@ bool HostedSession::log_in(int fd, bool local) {
   return false;
 }
 
-/// Has the server count the client, or refuse it with an error, and makes the THD. The thread is nobody's.
+/// Lets the server count the client, or refuse it with an error, and makes the THD. The thread is detached.
 bool HostedSession::enter(int fd, bool local) {
   KeptThd kept = take_kept_thd();
   set_mysys_var(kept.mysys);
@@ -131,8 +130,8 @@ bool HostedSession::enter(int fd, bool local) {
   return false;
 }
 
-/// Makes the THD, of `kept` if there is one. This and begin() do the work of the server's thread
-/// pool (threadpool_add_connection), where a THD has a mysys variable of its own, too.
+/// Makes the THD, from `kept` if there is one. This and begin() do the work of the server's thread pool
+/// (threadpool_add_connection), where a THD has a mysys variable of its own, too.
 bool HostedSession::join(CONNECT *connect, THD *kept) {
   PSI_CALL_set_thread(PSI_CALL_new_thread(key_thread_one_connection, connect, 0));
   THD *thd = nullptr;
@@ -151,7 +150,7 @@ bool HostedSession::join(CONNECT *connect, THD *kept) {
   return true;
 }
 
-/// Does the rest of THD::store_globals(), which asks the system where the thread's stack is, after the attachment.
+/// Does the rest of THD::store_globals() after the attachment, without its system call for the thread's stack.
 void HostedSession::bind(THD *thd) {
   st_my_thread_var &mysys = *thd->mysys_var;
   mysys.id = thd->thread_id;
@@ -172,7 +171,7 @@ bool HostedSession::begin() {
   thd->start_utime = now;
   thd->thr_create_utime = now;
   bind(thd);
-  // Shutdown kills all that it finds; if it looked before this one was there, it has set abort_loop before that.
+  // Shutdown kills all THDs that it finds; if this one came too late, abort_loop was set before.
   return !abort_loop && !interrupted_.load(std::memory_order_acquire);
 }
 
@@ -193,8 +192,8 @@ bool HostedSession::admit() {
   return true;
 }
 
-/// The same for a client that has its greeting, and answers with `packet`: the server makes the scramble again, out of
-/// the same numbers.
+/// The same for a client that was greeted, and answers with `packet`: the server makes the same scramble again, from
+/// the same random numbers.
 bool HostedSession::admit_greeted(Bytes packet, Input *rest, Output *output) {
   thd_->rand = rand_;
   thd_->net.reading_or_writing = 0;
@@ -237,8 +236,8 @@ bool HostedSession::log_in_in_turn(const Statement &statement, Counters &counter
   return true;
 }
 
-/// The server wanted another packet of the client, and found it gone: a thread that may wait asks for it. The next try
-/// makes everything in the THD again that this one has made.
+/// The server wanted another packet from the client, and found the end of the stream: a thread that may wait repeats
+/// the login. The next try sets everything in the THD again.
 void HostedSession::begin_anew() {
   THD *const thd = thd_;
   NET &net = thd->net;
@@ -254,16 +253,16 @@ void HostedSession::begin_anew() {
   statistic_add(aborted_connects, static_cast<ulong>(-1), &LOCK_status);
 }
 
-/// The client has gone, or has said nothing for too long: the server meets that by itself, counts it and logs it.
+/// The client has gone, or was silent for too long: the server notices that itself, counts it and logs it.
 void HostedSession::give_login_up() {
   if (std::exchange(is_over_, true)) return;
-  // Whoever kills a client that logs in at the server's port closes its socket.
+  // At the server's own port KILL closes the socket of a client that logs in.
   if (thd_->killed >= KILL_CONNECTION) ::shutdown(thd_->net.vio->mysql_socket.fd, SHUT_RDWR);
   login_.may_wait = false;
   admit_greeted({}, nullptr, nullptr);
 }
 
-/// The server serves COM_QUIT likewise while nothing watches commands: it counts the command, and sends nothing.
+/// Like the server's COM_QUIT while nothing watches commands: counts the command, and sends nothing.
 bool HostedSession::leave(size_t bytes) {
   THD *const thd = thd_;
   if (thd == nullptr || is_client_of_cluster(thd) || change_.awaits_reply() || !ends_without_waiting(thd)) return false;

@@ -21,7 +21,7 @@ struct Known {
 std::mutex known_mutex;  // guards what follows; a leaf
 Known known;
 
-/// By the hash of the name; another name in its place is no harm.
+/// By the hash of the name; a collision does no harm.
 constexpr size_t names_max = 1024;
 std::array<std::atomic<uint64_t>, names_max> names;
 

@@ -1,7 +1,7 @@
-// logins_known.h: how clients are let in, as learnt on threads that may wait: the server's greeting, and which accounts
-// need no more than the client's answer to it.
+// logins_known.h: facts about logins, learnt on threads that may wait: the server's greeting, and the accounts that
+// need only the client's answer to it.
 //
-// Any thread. All of it may be wrong by the next moment: a caller compares it with the server's own doings.
+// Any thread. Facts may become outdated at any moment: callers compare them with the server's actual behaviour.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class THD;
 
 namespace postern::mariadb {
 
-/// As the server would greet a client now; nullptr: not known.
+/// The server's present greeting; nullptr: unknown.
 std::shared_ptr<const sql::Greeting> known_greeting();
-/// The server has begun the conversation with `said`; the THD had `status` then. May throw std::bad_alloc.
+/// Learns from a greeting `said` by the server; the THD had `status` then. May throw std::bad_alloc.
 void learn_greeting(THD *thd, Bytes said, uint16_t status);
-/// The server greets otherwise.
+/// Notes that the server greets differently.
 void forget_greeting();
 
-/// Whether one packet verified the last client that gave this name.
+/// Whether one packet verified the last client with this name.
 bool answers_once(Bytes name);
 void note_answers(Bytes name, bool once);
 

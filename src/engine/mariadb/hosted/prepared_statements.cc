@@ -8,7 +8,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// Whether the command begins with the number of a statement.
+/// Whether the command begins with a statement id.
 bool names_statement(Bytes packet) {
   switch (command_of(packet)) {
     case COM_STMT_EXECUTE:
@@ -21,7 +21,7 @@ bool names_statement(Bytes packet) {
   }
 }
 
-/// Whether the account has the plan's rights, and the table is the one that it was made for.
+/// Whether the account has the plan's rights, and the table still has the plan's definition.
 std::optional<NotNow> can_be_prepared(THD *thd, const StatementPlan &plan, uint64_t version) {
   Dummy_error_handler silence;
   thd->push_internal_handler(&silence);
@@ -92,8 +92,8 @@ bool PreparedStatements::keep(THD *thd, Bytes packet, uint64_t dialect, Learnt &
   }
   Output error;
   if (deferred_.keep(thd, id, dialect, error)) return true;
-  // The error that the server would have met while it prepared the statement again, to execute it. An error in one
-  // part of a parameter is reported only then.
+  // The error that the server would have met while preparing the statement again for execution. An error in long data
+  // is reported only then.
   learnt = {};
   if (command_of(packet) == COM_STMT_EXECUTE) deferred_.bind(id, types_in(packet, deferred_.find(id)->parameters));
   const Bytes said = error.written_since(0);

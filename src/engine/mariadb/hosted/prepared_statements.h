@@ -1,5 +1,5 @@
-// prepared_statements.h: PreparedStatements, a session's prepared statements: those that the server has yet to prepare
-// (thd/deferred_statements.h), and which definition of its table each has met.
+// prepared_statements.h: PreparedStatements, a session's prepared statements: those that the server has not prepared
+// yet (thd/deferred_statements.h), and the definition of its table that each has met.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +17,43 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Of one session. `dialect`: its context as it is now.
+/// Owned by one session. `dialect`: its present context.
 class PreparedStatements {
  public:
   /// Answers a COM_STMT_PREPARE in place of the server, by a plan, on the thread that is attached to the session. Sets
-  /// `id` to the statement's.
+  /// `id` to that of the statement.
   std::optional<NotNow> prepare(THD *thd, const Statement &statement, uint64_t dialect, uint32_t &id);
-  /// Before a statement is answered in place of the server, with the session attached: the server knows, or will know,
-  /// the types that its client has bound, also where it has to answer after all.
+  /// Called before a statement is answered in place of the server, with the session attached: passes the parameter
+  /// types that the client has bound on to the server, in case it has to answer after all.
   void note_types(THD *thd, const Statement &statement);
-  /// Whether the server has prepared, or run, the statement that is executed with the table as its plan knows it: else
+  /// Whether the server has prepared, or run, the executed statement with the table definition of its plan: otherwise
   /// it would prepare it again.
   std::optional<NotNow> is_up_to_date(THD *thd, const Statement &statement) const;
-  /// The metadata that the client has for the executed statement, as the server has noted it; nullopt: it caches none.
+  /// The metadata that the client has cached for the executed statement, by the server's note; nullopt: it caches none.
   static std::optional<ClientMetadata> client_metadata(THD *thd, Bytes packet);
-  /// The note of an executed statement that the server has yet to prepare; nullptr: it has.
+  /// The note of an executed statement that is still deferred; nullptr: it is not.
   ClientMetadata *deferred_metadata(THD *thd, Bytes packet);
 
-  /// Whether the server need know of no deferred statement to serve the command.
+  /// Whether the server can serve the command without any deferred statement.
   bool can_be_served_without(THD *thd, Bytes packet) const;
-  /// Before the server serves the command: has it prepare the deferred statements that it then needs. False: it cannot
-  /// prepare one, and the client has got the error; `learnt` says so.
+  /// Called before the server serves the command: makes it prepare the deferred statements that it needs. False: one
+  /// could not be prepared, and the client has got the error, noted in `learnt`.
   bool keep(THD *thd, Bytes packet, uint64_t dialect, Learnt &learnt);
-  /// After that: which deferred statements are void.
+  /// Called after that: drops deferred statements that have become invalid.
   void note_served(THD *thd, Bytes packet);
-  /// The server has run the statement that the command names, or prepared the one with the id, and has met that
-  /// definition of its table; 0: nobody knows which.
+  /// Notes that the server has run the command's statement, or prepared the one with the id, with this definition of
+  /// its table; 0: unknown.
   void note_version(THD *thd, Bytes packet, uint64_t version);
   void note_version(uint32_t id, uint64_t version) { versions_[id] = version; }
   void forget_version(THD *thd, Bytes packet) { versions_.erase(number_in(thd, packet)); }
   void clear() { deferred_.clear(); }
 
  private:
-  /// Which statement of the server's a command names, that may mean the last one that was prepared.
+  /// The server's statement that a command names, which may be the last one prepared.
   static uint32_t number_in(THD *thd, Bytes packet);
 
   DeferredStatements deferred_;
-  std::unordered_map<uint32_t, uint64_t> versions_;  // of tables, as the server has met them last
+  std::unordered_map<uint32_t, uint64_t> versions_;  // definitions of tables that the server met last
 };
 
 }  // namespace postern::mariadb

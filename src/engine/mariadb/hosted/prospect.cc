@@ -58,7 +58,7 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
                             mariadb::may_commit(*prepared->lex, in_transaction)};
     }
     case COM_BINLOG_DUMP: return {.kind = command, .endless = true, .client_sends = true};
-    // Whatever verifies it may wait: then the loop moves.
+    // Its verification may wait: then the loop moves.
     case COM_CHANGE_USER: return {.kind = command, .client_sends = true};
     case COM_QUIT:
     case COM_INIT_DB:

@@ -1,4 +1,4 @@
-// prospect.h: the prospect of a statement, by its first bytes, before the server serves it.
+// prospect.h: guesses a statement's properties from its first bytes, before the server serves it.
 #pragma once
 
 #include "contract/server_session.h"
@@ -7,7 +7,7 @@ class THD;
 
 namespace postern::mariadb {
 
-/// `thd` rests between two commands.
+/// `thd` is idle.
 Prospect prospect_of(THD *thd, const Statement &statement);
 
 }  // namespace postern::mariadb

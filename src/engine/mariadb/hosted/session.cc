@@ -27,7 +27,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// As the server's thread pool ends a session that was silent for too long: with a line in the log, and none for the
+/// Like the server's thread pool for a session that was idle too long: writes a line to the log, and nothing to the
 /// client.
 void tell_log_of_timeout(THD *thd) {
   thd->get_stmt_da()->reset_diagnostics_area();
@@ -99,7 +99,7 @@ bool HostedSession::serve_change(const Statement &statement) {
     const Conversation conversation(thd->net.vio, packets, statement.rest, nullptr, login_);
     thd->net.reading_or_writing = 0;
     if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
-    // The rest of a reply that it refuses is the next command for it.
+    // The rest of a reply that the server refuses is the next command for it.
     do {
       goes_on = do_command(thd, true) == DISPATCH_COMMAND_SUCCESS && thd_is_connection_alive(thd);
     } while (goes_on && conversation.has_packet());
@@ -114,7 +114,7 @@ bool HostedSession::serve_change(const Statement &statement) {
   return true;
 }
 
-/// The reply to a COM_CHANGE_USER will not come: the server meets that where it reads it.
+/// The reply to a COM_CHANGE_USER will not come: lets the server find the end of the stream when it reads.
 void HostedSession::give_change_up() {
   THD *const thd = thd_;
   login_ = {.greeting = change_.question(), .net = &thd->net, .timed_out = thd->killed == KILL_WAIT_TIMEOUT};
@@ -138,14 +138,14 @@ void HostedSession::end(bool peer_ended) {
   } else if (thd->killed == KILL_WAIT_TIMEOUT) {
     tell_log_of_timeout(thd);
   } else if (peer_ended && thd_is_connection_alive(thd)) {
-    // The server meets the end of the stream, counts it and logs it.
+    // The server finds the end of the stream, counts it and logs it.
     const Conversation conversation(thd->net.vio, {}, nullptr, nullptr);
     do_command(thd, true);
   }
   close();
 }
 
-/// As the thread of a connection ends it (do_handle_one_connection).
+/// Ends the session like a connection's thread (do_handle_one_connection).
 void HostedSession::close() {
   THD *const thd = thd_;
   thd->net.reading_or_writing = 0;

@@ -1,5 +1,5 @@
-// session.h: HostedSession, a client's session of the server: its THD, which the server itself logs in, serves and ends
-// on whatever thread has the connection.
+// session.h: HostedSession, a client's server session: its THD, which the server logs in, serves and ends on the thread
+// that has the connection.
 //
 // login.cc has its beginning, session.cc the rest of its life, turn.cc how a worker answers its statements.
 #pragma once
@@ -34,7 +34,7 @@ struct AnswerTools;
 
 class HostedSession final : public ServerSession {
  public:
-  /// `connect`: a connection that the server's own port has accepted; it is the session's. nullptr: log_in() takes a
+  /// `connect`: a connection that the server's own port has accepted, owned by the session. nullptr: log_in() takes a
   /// socket.
   explicit HostedSession(CONNECT *connect) : connect_(connect) {}
   ~HostedSession() override { end(false); }
@@ -67,11 +67,11 @@ class HostedSession final : public ServerSession {
   std::optional<TextRules> text_rules() const override { return dialect_.text_rules(thd_); }
   const Learnt &learnt() const override { return learnt_; }
 
-  /// Has the server verify the client by its answer to the greeting, on the thread of a worker that is attached to
-  /// another. False: it has to wait for that, and nothing has happened.
+  /// Lets the server verify the client by its answer to the greeting, on a worker's thread, which has a THD of its own.
+  /// False: that would have to wait, and nothing has happened.
   bool log_in_in_turn(const Statement &statement, Counters &counters);
-  /// Answers the statement by its plan on this session's own THD, or has its op wait for a commit, on the thread of a
-  /// worker that is attached to another. False: nothing has happened, and the server is to serve it.
+  /// Answers the statement by its plan in this session's own THD, or lets its op wait for a commit, on a worker's
+  /// thread, which has a THD of its own. False: nothing has happened, and the server has to serve it.
   bool run_in_turn(const Statement &statement, const AnswerTools &tools);
 
  private:
@@ -89,14 +89,14 @@ class HostedSession final : public ServerSession {
   void close();
   /// Between two commands.
   static void let_rest(THD *thd);
-  /// Leaves a command without a plan to the server, on the worker's thread, where that needs no waiting.
+  /// Lets the server run a command without a plan on the worker's thread, if that needs no waiting.
   bool keep_house(const Statement &statement, const AnswerTools &tools);
-  /// Why the statement, which has a plan, is not answered in the session as it is.
+  /// Why the statement, which has a plan, may not be answered in the session's present state.
   std::optional<NotNow> may_answer(const Statement &statement, const AnswerTools &tools);
   std::optional<NotNow> answer(const Statement &statement, const AnswerTools &tools);
   void answer_first(const Statement &statement, const AnswerTools &tools);
 
-  std::mutex mutex_;  // guards what thd_ points to against interrupt(); a leaf but for the THD's own
+  std::mutex mutex_;  // guards the THD against interrupt(); a leaf except for the THD's own mutexes
   CONNECT *connect_;  // until it is logged in
   THD *thd_ = nullptr;
   st_my_thread_var *mysys_ = nullptr;  // the THD's, as long as there is one
@@ -105,14 +105,14 @@ class HostedSession final : public ServerSession {
   bool is_over_ = false;
   bool may_be_kept_ = false;  // its THD, when it ends
   bool local_ = false;
-  // For a client that has its greeting and is not let in yet.
+  // For a client that was greeted and is not logged in yet.
   std::string login_greeting_;
   GreetedLogin login_;
   my_rnd_struct rand_{};  // the THD's before the greeting
   UserChange change_;
   Dialect dialect_;
   Learnt learnt_;
-  bool to_be_verified_ = false;           // the next one that is served
+  bool to_be_verified_ = false;           // the next one served
   std::unique_ptr<Output> first_answer_;  // a worker's to the same; it may have none
   PreparedStatements prepared_;
   TransactionChanges changes_;

@@ -1,8 +1,8 @@
-// transaction_changes.h: TransactionChanges, the rows that a session's transaction has changed so far: whether its end
-// is small enough for a worker's turn.
+// transaction_changes.h: TransactionChanges, the rows that a session's transaction has changed so far, which decide
+// whether a worker's turn can end it.
 //
-// A worker's own statements change few rows each, of plain InnoDB tables. The server's may change anything: full-text
-// indexes, system-versioned tables, tables of other storage engines, millions of rows.
+// Workers' statements change few rows each, in plain InnoDB tables. The server's statements may change anything:
+// full-text indexes, system-versioned tables, tables of other storage engines, millions of rows.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Whether the transaction is of InnoDB alone and has changed nothing. Its end is written nowhere, so that neither
-/// FLUSH TABLES WITH READ LOCK nor a stage of BACKUP, nor a disk, nor a replica delays it.
+/// Whether the transaction involves only InnoDB and has changed nothing. Its end writes nothing, so neither FLUSH
+/// TABLES WITH READ LOCK, a stage of BACKUP, a disk, nor a replica can delay it.
 bool wrote_nothing(THD *thd);
 
 /// Whether no other storage engine takes part in the transaction.
@@ -21,20 +21,19 @@ bool is_of_innodb_alone(THD *thd);
 /// A session has one; for its owner.
 class TransactionChanges {
  public:
-  /// By the server's counters of rows that the session has written. FLUSH STATUS, which resets them, ends a
-  /// transaction.
+  /// Uses the server's counters of rows written by the session. FLUSH STATUS, which resets them, ends a transaction.
   static uint64_t counted(const THD *thd);
 
-  /// The server has served a command, before which `counted_before` was counted.
+  /// The server has served a command; `counted_before`: the count before it.
   void note_served(THD *thd, uint64_t counted_before);
-  /// A worker has.
+  /// A worker has changed rows.
   void note_in_turn(THD *thd) { note_served(thd, counted(thd)); }
 
-  /// Whether workers alone have changed rows, and not many.
+  /// Whether only workers have changed rows, and few.
   bool are_small(const THD *thd) const;
 
  private:
-  uint64_t before_ = 0;  // counted when the transaction had changed nothing
+  uint64_t before_ = 0;  // the count when the transaction had changed nothing
   bool by_server_ = false;
 };
 

@@ -20,7 +20,7 @@ uint8_t command_in(Bytes packet) {
   return packet.size() <= header_bytes || packet[3] != 0 ? uint8_t{COM_SLEEP} : command_of(packet);
 }
 
-/// In a cluster the thread has the session while one lives; elsewhere nobody else asks for it.
+/// In a cluster it reserves the session for the thread while one lives; elsewhere that is not needed.
 class SessionInTurn {
  public:
   SessionInTurn(THD *thd, st_my_thread_var *mysys) {
@@ -46,7 +46,7 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
     learnt_ = {};
     return change_.ask(thd, statement.packet, *statement.output);
   }
-  // The commands that a plan is for, whatever else of it is known already.
+  // The commands that a plan can answer.
   const bool executes = command == COM_QUERY || command == COM_STMT_EXECUTE;
   const StatementPlan *const plan = plan_of(statement);
   if (plan == nullptr || (!executes && command != COM_STMT_PREPARE)) return keep_house(statement, tools);
@@ -55,7 +55,7 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
     plan->note_unsuited();
     return false;
   }
-  // Nothing may be looked at in a resting session of a cluster, and the server reports the transaction that it lost.
+  // The state of an idle session in a cluster must not be read before this; the server reports a lost transaction.
   const SessionInTurn in_turn(thd, mysys_);
   std::optional<NotNow> why = NotNow::galera;
   if (!in_turn.was_rolled_back()) why = may_answer(statement, tools);
@@ -85,13 +85,13 @@ std::optional<NotNow> HostedSession::may_answer(const Statement &statement, cons
   if (command == COM_STMT_EXECUTE)
     if (const auto why = prepared_.is_up_to_date(thd_, statement)) return why;
   if (!is_to_be_verified()) return std::nullopt;
-  // Two answers that depend on the time are only the same where the session's stands still.
+  // Two answers that depend on the time are equal only if the session's time is fixed.
   to_be_verified_ = plan.can_be_compared() && (!plan.is_of_time() || thd_->user_time.val != 0);
   if (to_be_verified_ && plan.needs_plans()) answer_first(statement, tools);
   return NotNow::verified;
 }
 
-/// The answer that is compared with the server's, where only this thread can make it.
+/// Makes the answer to compare with the server's, if only this thread can make it.
 void HostedSession::answer_first(const Statement &statement, const AnswerTools &tools) {
   const AtWork at_work(thd_, mysys_);
   std::optional<ClientMetadata> columns = PreparedStatements::client_metadata(thd_, statement.packet);
@@ -125,7 +125,7 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement, const An
   if (plan.sends_rows()) columns = PreparedStatements::client_metadata(thd, statement.packet);
   if (columns) {
     asked.columns = prepared_.deferred_metadata(thd, statement.packet);
-    // Only the server changes its own note for a statement of its own.
+    // Only the server changes the note of one of its statements.
     if (asked.columns == nullptr && !columns->holds(thd)) return NotNow::not_learnt;
     if (asked.columns == nullptr) asked.columns = &*columns;
   }
@@ -135,7 +135,7 @@ std::optional<NotNow> HostedSession::answer(const Statement &statement, const An
   return why;
 }
 
-/// The server serves the command, as on a thread of the pool, but that its answer leaves with the worker's turn.
+/// Lets the server serve the command, as on a thread of the pool, but its answer is sent with the worker's turn.
 bool HostedSession::keep_house(const Statement &statement, const AnswerTools &tools) {
   THD *const thd = thd_;
   std::optional<Attachment> attachment;
@@ -158,7 +158,7 @@ bool HostedSession::keep_house(const Statement &statement, const AnswerTools &to
   }
   if (commit.is_unflushed()) {
     tools.op->unflushed = true;
-    // KILL has come in between. The client hears nothing, as after a crash: a commit that is made cannot fail.
+    // KILL has come in between. The client gets no answer, as after a crash, because a completed commit cannot fail.
     if (thd->is_error()) {
       statement.output->rewind(answer);
       is_over_ = true;

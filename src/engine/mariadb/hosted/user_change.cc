@@ -28,7 +28,7 @@ Bytes name_in(Bytes packet) {
   return take_text(rest);
 }
 
-/// Whether the client proves itself by native passwords, as far as the command says so.
+/// Whether the client uses native passwords, according to the command.
 bool is_native(Bytes packet) {
   constexpr size_t short_proof_bytes_max = 250;
   Bytes rest = packet.substr(header_bytes + 1);
@@ -42,7 +42,7 @@ bool is_native(Bytes packet) {
   return rest.size() > charset_bytes && rest.substr(charset_bytes).starts_with(native_method);
 }
 
-/// The server's question for a native password; empty: it would make a new scramble, or asks nothing.
+/// The server's request for a native password; empty: it would make a new scramble, or makes no request.
 std::string question_of(THD *thd, Bytes packet) {
   constexpr ulonglong wanted = CLIENT_PROTOCOL_41 | CLIENT_SECURE_CONNECTION | CLIENT_PLUGIN_AUTH;
   if ((thd->client_capabilities & wanted) != wanted || thd->net.compress || packet.size() <= header_bytes + 1 ||

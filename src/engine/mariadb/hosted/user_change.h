@@ -1,8 +1,8 @@
-// user_change.h: UserChange, a COM_CHANGE_USER whose client has been asked for its proof.
+// user_change.h: UserChange, a COM_CHANGE_USER after its client was asked for a proof.
 //
-// For each such command the server asks for a proof and waits for the client's reply, also where the command has one.
-// So that nothing waits, a worker asks in its place, as the server would, and keeps the command. The server gets the
-// command together with the reply, and its own question goes to nobody (GreetedLogin).
+// For each such command the server asks for a proof and waits for the client's reply, even if the command contains one.
+// To avoid the wait, a worker asks in the server's place and keeps the command. The server gets the command together
+// with the reply, and its own question is dropped (GreetedLogin).
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ class THD;
 
 namespace postern::mariadb {
 
-/// Of one session; for the thread that has it.
+/// Owned by one session; for the thread that has it.
 class UserChange {
  public:
-  /// Asks, where it is known what the server would ask. False: nothing has happened, and the server is to ask.
+  /// Asks, if the server's question is known. False: nothing has happened, and the server has to ask.
   bool ask(THD *thd, Bytes packet, Output &output);
   /// Whether the client's next packet is its reply.
   bool awaits_reply() const { return !packets_.empty(); }
-  /// Both packets, until the next call; the client is then awaited no more.
+  /// Both packets, valid until the next call; ends the wait for the client.
   Bytes with(Bytes reply);
   Bytes question() const { return question_; }
-  /// The server has served the command and its reply.
+  /// Called when the server has served the command and its reply.
   void end(bool asked_otherwise);
-  /// The server will serve the command by itself: foretells its question. Then compares it with the server's answer, so
-  /// that a worker may ask the next time.
+  /// For a command that the server serves by itself: predicts its question, then compares it with the server's, so that
+  /// a worker may ask the next time.
   void expect(THD *thd, Bytes packet);
   void note_answer(Bytes packet, Bytes answer) const;
 

@@ -27,8 +27,8 @@ void add_one(std::atomic<uint64_t> &count) {
   count.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Whether only the server's remark differs that it used no index, or no good one: with few rows, or a range of nearly
-/// all, it may look at the whole table, and find the same.
+/// Whether only the server's flags for missing or bad indexes differ: with few rows, or a range of nearly all, it may
+/// scan the whole table, with the same result.
 bool differs_by_remark(Bytes first, Bytes server) {
   constexpr unsigned remarks = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
   constexpr Bytes before_status("\xfe\0\0", 3);  // in both forms of the packet that ends columns, or rows
@@ -55,8 +55,8 @@ unsigned error_at_end(Bytes answer) {
   return 0;
 }
 
-/// Whether somebody else has ended the server's statement, which says nothing about the fast answer: KILL, a limit of
-/// time, a shutdown, a lock. The session may have forgotten it by the time that a second answer is asked for.
+/// Whether the server's statement was ended from outside, which says nothing about the fast answer: KILL, a time limit,
+/// a shutdown, a lock. The session may have cleared the reason before a second answer is made.
 bool was_ended(Bytes server) {
   switch (error_at_end(server)) {
     case ER_QUERY_INTERRUPTED:
@@ -69,8 +69,8 @@ bool was_ended(Bytes server) {
   }
 }
 
-/// The packets without their numbers, in order, without the server's remarks on the indexes that it uses, and without
-/// what is told of columns, which depends on the server's plan of the moment.
+/// The packets in order, without their numbers, without the server's flags about indexes, and without column
+/// definitions, which depend on the server's current plan.
 std::vector<std::string> rows_of(Bytes answer) {
   constexpr size_t header = 4;
   constexpr unsigned remarks = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
@@ -121,7 +121,7 @@ Verification::Verification(const Asked &asked, std::unique_ptr<Output> first)
 
 bool answer_uncounted(const Asked &asked, KeptPlans *plans, Output &output) {
   THD *const thd = asked.thd;
-  // A setting for the next transaction alone would be the fast answer's, and not the server's.
+  // A setting for the next transaction only would apply to the fast answer, and not to the server's.
   if (thd->tx_isolation != thd->variables.tx_isolation || thd->tx_read_only != thd->variables.tx_read_only)
     return false;
   constexpr size_t counted_bytes = offsetof(STATUS_VAR, max_local_memory_used);
@@ -143,7 +143,7 @@ bool Verification::answer(Output &output) {
   return answer_uncounted(asked_, &plans, output);
 }
 
-/// Rows whose order is left open may come in any.
+/// Rows without a defined order may come in any.
 bool Verification::is_same(Bytes first, Bytes server) const {
   return first == server || (plan_.leaves_order_open() && has_the_same_rows(first, server));
 }
@@ -153,7 +153,7 @@ void Verification::compare(Bytes server) {
   const Bytes first = first_->written_since(0);
   if (is_same(first, server)) return add_one(same);
   if (differs_by_remark(first, server)) {
-    // Nothing is won by a plan for what reads the whole table.
+    // A plan that reads the whole table gains nothing.
     plan_.switch_off("the server reads the whole table");
     return add_one(same);
   }

@@ -38,7 +38,7 @@ bool is_blank(Bytes text) {
   return text.find_first_not_of(' ') == Bytes::npos;
 }
 
-/// The number the text begins with, 0 without one, as SQL takes it; `whole` if only blanks follow it.
+/// The number at the beginning of the text, 0 if there is none, as in SQL; `whole`: only blanks follow it.
 my_decimal leading_decimal(Bytes text, bool &whole) {
   my_decimal number;
   const char *end = text.data();
@@ -62,7 +62,7 @@ Fit store_decimal(THD *thd, Field *field, const my_decimal &given) {
   return fit_of(my_decimal_cmp(field->val_decimal(&buffer), &given), 0);
 }
 
-/// A FLOAT means the text that it is printed as, not the other digits that it has as a DOUBLE.
+/// A FLOAT stands for its printed text, not for its further digits as a DOUBLE.
 Fit store_real(Field *field, Bytes text) {
   bool whole = false;
   const double given = leading_double(text, whole);
@@ -88,7 +88,7 @@ bool end_was_cut(const Field *field, Bytes text) {
          has_digit_but_zero(text.substr(point + 1 + field->decimals()));
 }
 
-/// Conversions warn of losses only when the session counts warnings; nobody wants them here.
+/// Conversions warn of losses only when the session counts warnings; the warnings are dropped here.
 class Counting {
  public:
   Counting(THD *thd, enum_check_fields how) : thd_(thd), before_(thd->count_cuted_fields) {
@@ -153,7 +153,7 @@ Fit place_real(Field *field, Bytes text) {
   return fit_of(static_cast<double>(nearest), given);
 }
 
-/// SQL compares with the year that it would store, if it is one, and else with the number.
+/// SQL compares with the year that it would store, if valid, otherwise with the number.
 Fit place_year(THD *thd, Field *field, Bytes text) {
   thd->count_cuted_fields = CHECK_FIELD_IGNORE;
   if (field->store(text.data(), text.size(), &my_charset_latin1) == 0) return Fit::exact;
@@ -164,7 +164,7 @@ Fit place_year(THD *thd, Field *field, Bytes text) {
   return fit_of(year, given);
 }
 
-/// Stores a date or time as the column can hold it, without rounding, whatever the session thinks of such dates.
+/// Stores a date or time truncated to the column's precision, whatever the session's rules for dates.
 Fit place_moment(THD *thd, Field *field, const MYSQL_TIME &given, date_mode_t how) {
   const sql_mode_t mode = thd->variables.sql_mode;
   thd->variables.sql_mode = MODE_INVALID_DATES;
@@ -182,7 +182,7 @@ bool is_real_date(const MYSQL_TIME &date) {
   return date.day <= days_in_month[date.month - 1] || leap_day;
 }
 
-/// A TIMESTAMP holds no date that is none, and few years.
+/// A TIMESTAMP cannot hold invalid dates, and has a limited range of years.
 Fit place_timestamp(THD *thd, Field *field, const MYSQL_TIME &given, date_mode_t how) {
   MYSQL_TIME next = given;
   if (!is_real_date(given)) {
@@ -257,8 +257,8 @@ Fit place(THD *thd, Field *field, Bytes text) {
   const Fit fit = store(thd, field, text);
   const bool is_list = field->flags & (ENUM_FLAG | SET_FLAG);
   if (fit == Fit::exact && (is_list || field->type_handler() == &type_handler_string)) {
-    // Padding and trimming are no loss to `=`, but a difference in order. In an ENUM or SET only the names have a
-    // place, not the numbers that it takes as well.
+    // Padding and trimming do not matter for `=`, but for order. In an ENUM or SET only names are ordered, not the
+    // numbers that it also accepts.
     const int order = compare_as_text(field, text);
     return is_list && order != 0 ? Fit::as_text : fit_of(order, 0);
   }

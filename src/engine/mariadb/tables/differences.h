@@ -1,4 +1,4 @@
-// differences.h: what engine/rows asks of the server that MariaDB and MySQL have in other forms.
+// differences.h: functions for engine/rows that differ between MariaDB and MySQL.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
@@ -25,18 +25,18 @@ inline bool has_flag(const Field &field, uint flag) {
 inline const uchar *address_of(const Field &field) {
   return field.ptr;
 }
-/// Where the record says whether it is NULL, by Field::null_bit; nullptr: never.
+/// The byte with its NULL bit (Field::null_bit) in the record; nullptr: never NULL.
 inline const uchar *null_byte_of(const Field &field) {
   return field.null_ptr;
 }
 inline Bytes name_of(const Field &field) {
   return {field.field_name.str, field.field_name.length};
 }
-/// In TABLE::field.
+/// Position in TABLE::field.
 inline uint16_t position_of(const Field &field) {
   return field.field_index;
 }
-/// Whether SQL has no name for it.
+/// Whether the column is hidden from SQL.
 inline bool is_invisible(const Field &field) {
   return field.invisible == INVISIBLE_FULL;
 }
@@ -51,7 +51,7 @@ inline bool is_plain_blob(const Field &field) {
                     handler == &type_handler_medium_blob || handler == &type_handler_long_blob;
   return blob && !is_compressed(field);
 }
-/// Texts and byte strings; not what only looks like one to the storage engine, as UUID does.
+/// Texts and byte strings; not types that only look like one to the storage engine, such as UUID.
 inline bool is_text_column(const Field &field) {
   for (const Type_handler *const handler : {static_cast<const Type_handler *>(&type_handler_varchar),
                                             static_cast<const Type_handler *>(&type_handler_string),
@@ -67,7 +67,7 @@ inline CHARSET_INFO *foreign_charset(const Field &field) {
   const bool is_list = field.real_type() == MYSQL_TYPE_ENUM || field.real_type() == MYSQL_TYPE_SET;
   CHARSET_INFO *const charset = field.charset();
   if (!(is_list || (is_text_column(field) || is_compressed(field))) || charset == &my_charset_bin) return nullptr;
-  // Not ascii, although it is a part of utf8mb4: it takes any byte for a character of its own.
+  // Except ascii, although it is a subset of utf8mb4: it accepts any byte as a character.
   const bool same = my_charset_same(charset, &my_charset_utf8mb4_general_ci) ||
                     my_charset_same(charset, &my_charset_utf8mb3_general_ci);
   return same ? nullptr : charset;
@@ -80,7 +80,7 @@ inline void free_memory(String &string) {
   string.free();
 }
 
-/// Characters or bytes, in columns that hold them as they are. `type` is Field::real_type().
+/// Length in characters or bytes, for columns that store them unchanged. `type` is Field::real_type().
 inline bool holds_given_bytes(const Field &field, enum_field_types type) {
   switch (type) {
     case MYSQL_TYPE_VARCHAR:
@@ -92,7 +92,7 @@ inline bool holds_given_bytes(const Field &field, enum_field_types type) {
     case MYSQL_TYPE_LONG_BLOB:
     case MYSQL_TYPE_BLOB_COMPRESSED:
     case MYSQL_TYPE_GEOMETRY: return true;
-    case MYSQL_TYPE_STRING: return field.type_handler() == &type_handler_string;  // UUID and INET6 say so, too
+    case MYSQL_TYPE_STRING: return field.type_handler() == &type_handler_string;  // UUID, INET6 report it, too
     default: return false;
   }
 }
@@ -102,7 +102,7 @@ inline const char *name_of(const CHARSET_INFO &charset) {
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
 
-/// Parses the number that the text begins with, `parsed` bytes. An error of decimal.h.
+/// Parses the number at the beginning of the text, `parsed` bytes. Returns an error of decimal.h.
 inline int decimal_of(Bytes text, my_decimal &number, size_t &parsed) {
   const char *end = nullptr;
   const int error = str2my_decimal(0, text.data(), text.size(), &my_charset_latin1, &number, &end);
@@ -112,7 +112,7 @@ inline int decimal_of(Bytes text, my_decimal &number, size_t &parsed) {
 inline void print_decimal(const my_decimal &number, String &text) {
   number.to_string(&text);
 }
-/// False if the text is no number as a whole.
+/// False if the whole text is not a number.
 inline bool parse_real(Bytes text, double &number) {
   int error = 0;
   char *end = nullptr;
@@ -124,26 +124,25 @@ inline constexpr uint as_many_digits_as_needed = NOT_FIXED_DEC;
 
 // --- indexes ---------------------------------------------------------------------------------------------------------
 
-/// The first `bytes` of the key, of a record.
+/// Copies the first `bytes` of a record's key.
 inline void copy_key(uchar *to, uchar *record, KEY &key, uint bytes) {
   key_copy(to, record, &key, bytes, true);
 }
-/// How long these parts of a key are.
+/// The bytes of these parts of a key.
 inline uint key_bytes(TABLE &table, uint index, key_part_map parts) {
   return calculate_key_len(&table, index, nullptr, parts);
 }
-/// How many parts of the index can be searched by, with those of the primary key that the storage engine adds after the
-/// declared ones.
+/// The number of searchable parts of the index, including those of the primary key that the storage engine appends.
 inline uint searchable_parts(TABLE &table, KEY &key) {
   return table.actual_n_key_parts(&key);
 }
-/// The first row of a range without an end, as SQL reads it.
+/// Reads the first row of a range without an end, as SQL does.
 inline int read_range(TABLE &table, const key_range &from) {
   const int code = table.file->read_range_first(&from, nullptr, false, true);
   if (code != 0 || table.vfield == nullptr) return code;
   return table.update_virtual_fields(table.file, VCOL_UPDATE_FOR_READ);
 }
-/// About how many rows a range has.
+/// An estimate of a range's rows.
 inline ha_rows estimate(TABLE &table, uint index, const key_range &from, const key_range &to) {
   page_range pages;
   return table.file->records_in_range(index, &from, &to, &pages);
@@ -161,29 +160,29 @@ inline bool serves_lookups(const KEY &key) {
     default: return true;
   }
 }
-/// How many parts of a unique key name one row, of those that are current; 0: they may name several.
+/// How many parts of a unique key identify one current row; 0: it may match several.
 inline uint unique_key_parts(const KEY &key) {
   if (!(key.flags & HA_NOSAME) || key.without_overlaps) return 0;
   const uint parts = key.user_defined_key_parts;
-  // The end of a row's time is a part of every unique key of a versioned table. Of one key, one row is current.
+  // The row end is a part of every unique key of a versioned table. For each key, one row is current.
   return parts != 0 && key.key_part[parts - 1].field->vers_sys_field() ? parts - 1 : parts;
 }
 
 // --- changes ---------------------------------------------------------------------------------------------------------
 
-/// A call that KILL has ended.
+/// Whether KILL has ended the call.
 inline constexpr int code_of_interruption = HA_ERR_ABORTED_BY_USER;
 inline constexpr int code_of_too_large_row = HA_ERR_TO_BIG_ROW;
-/// Whether the code means a unique key's value that is there already. is_fatal_error() lets other codes pass, too, such
-/// as a missing parent row: those pass without HA_CHECK_DUP as well.
+/// Whether the code means a duplicate in a unique key. is_fatal_error() lets other codes pass, too, such as a missing
+/// parent row: those pass without HA_CHECK_DUP as well.
 inline bool is_duplicate(handler &file, int code) {
   return !file.is_fatal_error(code, HA_CHECK_ALL) && file.is_fatal_error(code, HA_CHECK_ALL & ~HA_CHECK_DUP);
 }
-/// Whether handler::dup_ref is where a duplicate was met.
+/// Whether handler::dup_ref has the position of a duplicate.
 inline bool knows_place_of_duplicate(const handler &file) {
   return (file.ha_table_flags() & HA_DUPLICATE_POS) || file.lookup_errkey != static_cast<uint>(-1);
 }
-/// Computes the generated columns of the row that was read into record[1]. A code of the storage engine.
+/// Computes the generated columns of the row that was read into record[1]. Returns a code of the storage engine.
 inline int complete_old_row(TABLE &table) {
   if (table.vfield == nullptr) return 0;
   table.move_fields(table.field, table.record[1], table.record[0]);
@@ -191,7 +190,7 @@ inline int complete_old_row(TABLE &table) {
   table.move_fields(table.field, table.record[0], table.record[1]);
   return code;
 }
-/// Whether the row to insert has an id of its own.
+/// Whether the new row has an explicit AUTO_INCREMENT value.
 inline void note_id_given(TABLE &table, bool given) {
   table.auto_increment_field_not_null = given;
 }
@@ -204,16 +203,16 @@ inline bool can_roll_back(handler &file) {
 inline void tell(handler &file, ha_extra_function what) {
   file.extra(what);
 }
-/// A row was changed that no rollback brings back.
+/// Notes a change that cannot be rolled back.
 inline void note_change_for_good(THD *thd) {
   thd->transaction->stmt.modified_non_trans_table = true;
 }
 
-/// The current statement's changes of the kind, for its transaction.
+/// Carries the statement's changes of this kind over to its transaction.
 inline void note_changes_for_good_in_transaction(THD *thd) {
   if (thd->transaction->stmt.modified_non_trans_table) thd->transaction->all.modified_non_trans_table = true;
 }
-/// Rows of the table have changed.
+/// Notes that rows of the table have changed.
 inline void note_changed(THD *thd, TABLE *table) {
   query_cache_invalidate3(thd, table, true);
 }
@@ -225,27 +224,27 @@ inline void count_rows_in_statistics(handler &file) {
 
 using TableRef = TABLE_LIST;
 
-/// Whether a new row must be undone as a whole if its last step fails, or has effects on other tables, or cannot be
-/// undone at all. Single rows of other tables are undone by the storage engine itself.
+/// Whether inserting a row must be undone as a whole if its last step fails, affects other tables, or cannot be undone
+/// at all. The storage engine itself undoes single rows in all other tables.
 inline bool inserts_need_own_run(const TABLE &table) {
   return table.triggers != nullptr || table.versioned() || table.s->long_unique_table || table.s->period.unique_keys ||
          table.internal_tables != nullptr || table.file->partition_ht()->db_type != DB_TYPE_INNODB ||
          !table.file->has_transactions_and_rollback();
 }
-/// The same of a row that changes or goes, for a table in which new rows need none.
+/// The same for changing or deleting a row, for a table where it is false for inserts.
 inline bool edits_need_own_run(const TABLE &table) {
-  return table.file->referenced_by_foreign_key();  // what refers to this table changes with it
+  return table.file->referenced_by_foreign_key();  // rows that refer to this table change with it
 }
 /// In TABLE_LIST::trg_event_map.
 inline uint8_t event_bit(trg_event_type event) {
   return trg2bit(event);
 }
-/// The changes to be expected.
+/// The expected changes.
 inline void note_events(TableRef &list, uint8_t events) {
   list.trg_event_map = events;
   list.for_insert_data = events & trg2bit(TRG_EVENT_INSERT);
 }
-/// Opens the list with the tables and routines that triggers, foreign keys and defaults need; `count`: all tables.
+/// Opens the list, and the tables and routines that triggers, foreign keys and defaults need; `count`: all tables.
 inline bool open_with_all_needed(THD *thd, TableRef *first, uint32_t &count) {
   DML_prelocking_strategy strategy;
   return open_tables(thd, DDL_options(), &first, &count, open_flags_without_waiting, &strategy);
@@ -257,20 +256,20 @@ inline void begin_lex_anew(THD *thd) {
   lex_start(thd);
   lex->sql_command = SQLCOM_SELECT;
 }
-/// After lock_tables() for a statement that goes on.
+/// Called after lock_tables() by a statement that continues.
 inline void forget_locked_tables(LEX &) {}
-/// The metadata lock that a commit needs.
+/// Takes the metadata lock that a commit needs.
 inline void name_lock_of_commits(MDL_request &request) {
   MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", MDL_BACKUP_COMMIT, MDL_EXPLICIT);
 }
-/// At the end of a transaction.
+/// Called at the end of a transaction.
 inline void release_all_locks(THD *thd) {
   thd->release_transactional_locks();
 }
 inline LEX_CSTRING server_text(Bytes text) {
   return {text.data(), text.size()};
 }
-/// Whether nobody may write just now, and the error for that.
+/// Whether writes are blocked at present; sets the error.
 inline bool refuses_writes(THD *thd) {
   return cluster_refuses_writes(thd);
 }
@@ -288,7 +287,7 @@ inline bool is_database_name(const std::string &name) {
 inline bool is_table_name(const std::string &name) {
   return compat::is_table_name(name);
 }
-/// Another one after every change of the definition; empty: not known.
+/// Changes with every change of the definition; empty: unknown.
 inline Bytes definition_of(const TABLE_SHARE &share) {
   return {reinterpret_cast<const char *>(share.tabledef_version.str), share.tabledef_version.length};
 }
@@ -310,18 +309,18 @@ inline ST_FIELD_INFO text_column(const char *name, uint32_t characters) {
 inline ST_FIELD_INFO end_of_columns() {
   return Show::CEnd();
 }
-/// FLUSH and the table's name.
+/// Handles FLUSH with the table's name.
 inline void set_reset(ST_SCHEMA_TABLE &table, int (*reset)()) {
   table.reset_table = reset;
 }
-/// The bytes of so many characters of a text in UTF-8, or of those before the first that is none.
+/// The bytes of so many characters of a UTF-8 text, up to the first invalid one.
 inline size_t well_formed_prefix(Bytes text, size_t characters) {
   return Well_formed_prefix(system_charset_info, text.data(), text.size(), characters).length();
 }
 
 // --- threads ---------------------------------------------------------------------------------------------------------
 
-/// KILL of the thread, and not only of its statement.
+/// Whether KILL ends the thread, not only its statement.
 inline bool connection_is_killed(const THD &thd) {
   return thd.killed >= KILL_CONNECTION;
 }
@@ -334,7 +333,7 @@ inline std::string message_of(THD *thd, int error, const char *first, const char
 inline void forget_error(THD *thd) {
   thd->clear_error(true);
 }
-/// Everything that it left in the session.
+/// Clears the statement's remains in the session.
 inline void clear_statement(THD *thd) {
   if (thd->is_error()) thd->clear_error(true);
   thd->get_stmt_da()->opt_clear_warning_info(thd->query_id);
@@ -343,18 +342,18 @@ inline void clear_statement(THD *thd) {
 inline void forget_warnings(THD *thd) {
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) thd->get_stmt_da()->clear_warning_info(thd->query_id);
 }
-/// The next row is "row 1" in messages.
+/// Makes messages call the next row "row 1".
 inline void number_rows_in_warnings_anew(THD *thd) {
   thd->get_stmt_da()->reset_current_row_for_warning(1);
 }
-/// The server's words for a value that the function would make larger than a packet may be.
+/// The server's error for a function result that exceeds max_allowed_packet.
 inline std::string packet_overflow_of(THD *thd, const char *function) {
   char text[MYSQL_ERRMSG_SIZE];
   my_snprintf(text, sizeof text, ER_THD(thd, ER_WARN_ALLOWED_PACKET_OVERFLOWED), function,
               static_cast<long>(thd->variables.max_allowed_packet));
   return text;
 }
-/// A clock that only goes up.
+/// A monotonic clock.
 inline uint64_t interval_us() {
   return microsecond_interval_timer();
 }

@@ -18,7 +18,7 @@ Item *item_of(const RowDraft &draft, size_t change, THD *thd, const Field *field
     case Value::Kind::bytes: {
       const Bytes text = value.bytes();
       const CHARSET_INFO *const charset = charset_of_values(field, draft.unicode());
-      ends_within_a_character(field, charset, text);  // whoever evaluates the item finds the error
+      ends_within_a_character(field, charset, text);  // evaluating the item reports the error
       return new (memory) Item_string(thd, text.data(), static_cast<uint>(text.size()), charset, DERIVATION_COERCIBLE);
     }
     case Value::Kind::integer: return new (memory) Item_int(thd, static_cast<longlong>(value.integer()));
@@ -77,7 +77,7 @@ void RowChange::mark_for_insert() {
   table->file->column_bitmaps_signal();
 }
 
-/// The values of the draft, each in its column. An update knows no next_number_field.
+/// Stores the draft's values in their columns. An update must not see next_number_field.
 inline Step RowChange::store_draft() {
   TABLE *const table = write_.table->table;
   for (size_t i = 0; i < draft.size(); ++i) {
@@ -99,7 +99,7 @@ Step RowChange::fill_new_row() {
   write_.thd->count_cuted_fields = CHECK_FIELD_ERROR_FOR_NULL;
   write_.thd->abort_on_warning = true;
   if (WriteTable &target = *write_.table->target; !target.rest_is_good) {
-    // With a BEFORE trigger that may fill them in, columns without a value are looked at after it.
+    // If a BEFORE trigger may fill them in, columns without a value are checked after it.
     if (table->field == table->field_to_fill() &&
         check_that_all_fields_are_given_values(write_.thd, table, table->pos_in_table_list))
       return write_.fail_as_told(Failure::bad_value);
@@ -157,7 +157,7 @@ Step RowChange::erase() {
   return fire(TRG_EVENT_DELETE, TRG_ACTION_AFTER);
 }
 
-/// Changes the row in record[0], of which record[1] is a copy, as the draft says.
+/// Changes the row in record[0] by the draft; record[1] is a copy of it.
 Step RowChange::update() {
   TABLE *const table = write_.table->table;
   write_.thd->count_cuted_fields = CHECK_FIELD_WARN;
@@ -177,7 +177,7 @@ Step RowChange::update() {
     if (code == 0) write_.changed_row(Counter::rows_updated);
     if (write_.op->verb == Verb::insert && code == 0) ++write_.outcome.changed;
   }
-  // A row that had the values already is counted among the changed ones, as it always was.
+  // A row that had the values already counts as changed, as it always did.
   if (write_.op->verb == Verb::edit) ++write_.outcome.changed;
   step = keep_history();
   if (step != Step::good) return step;
@@ -209,8 +209,8 @@ Step RowChange::store_put_off() {
   return Step::good;
 }
 
-/// Whether the id that the server counts becomes another one. The storage engine then raises the counter under a lock
-/// that it keeps until the transaction ends, and may wait for that lock with the row changed already.
+/// Whether the AUTO_INCREMENT column gets another value. The storage engine then raises the counter under a lock that
+/// it keeps until the transaction ends, and may wait for that lock with the row changed already.
 bool RowChange::changes_autoinc() const {
   TABLE *const table = write_.table->table;
   Field *const id = table->found_next_number_field;
@@ -241,13 +241,13 @@ Step RowChange::keep_history() {
   return code == 0 ? Step::good : write_.fail_to_change(code);
 }
 
-/// The event that the storage engine expects for the row: with several events it would take none for granted, and leave
-/// foreign keys of versioned rows unchecked.
+/// Sets the event that the storage engine expects for the row: with several events it would leave foreign keys of
+/// versioned rows unchecked.
 void RowChange::announce(int event) {
   if (write_.alone) write_.table->table->pos_in_table_list->trg_event_map = trg2bit(static_cast<trg_event_type>(event));
 }
 
-/// Fills record[0] as SQL does, with what BEFORE triggers make of it.
+/// Fills record[0] as SQL does, including BEFORE triggers.
 Step RowChange::fill_by_items(int event) {
   forget_items();
   Query_arena of_statement;
@@ -267,7 +267,7 @@ void RowChange::forget_items() {
   free_root(&item_memory_, MYF(MY_KEEP_PREALLOC));
 }
 
-/// The draft as the server's own functions want it.
+/// Converts the draft for the server's own functions.
 void RowChange::list_items() {
   Field **const fields = write_.table->table->field_to_fill();
   for (size_t i = 0; i < draft.size(); ++i) {
@@ -286,7 +286,7 @@ Step RowChange::fire_triggers(int event, int time) {
   return write_.fail_as_told(Failure::constraint);
 }
 
-/// A generated column takes no value but the one it computes, or NULL where one has to be given.
+/// A generated column accepts only its computed value, or NULL where a value has to be given.
 Step RowChange::fail_generated(const Field *field) {
   my_error(ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN, MYF(0), field->field_name.str,
            field->table->s->table_name.str);

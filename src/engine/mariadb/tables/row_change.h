@@ -21,10 +21,10 @@ class RowChange {
 
   RowDraft draft;
 
-  /// A new row with these values; the caller fills it, writes it, and knows how to treat a duplicate.
+  /// Begins a new row with these values; the caller fills and writes it, and handles duplicates.
   void begin_insert(std::span<const Value> values);
   Step fill_new_row();
-  /// Whether a BEFORE trigger had the last row skipped. That is no failure: nothing is changed, and nothing counted.
+  /// Whether a BEFORE trigger skipped the last row. That is no failure: nothing is changed or counted.
   bool skipped() const { return skipped_; }
   /// The new row has been written.
   Step inserted() {
@@ -32,20 +32,20 @@ class RowChange {
     return fire(TRG_EVENT_INSERT, TRG_ACTION_AFTER);
   }
 
-  /// The columns that changing a row needs, whichever they are.
+  /// Marks the columns that changing a row needs.
   void begin_edit();
-  /// Changes the row, of which record[1] is a copy, as the draft says.
+  /// Changes the row by the draft; record[1] is a copy of it.
   Step update();
   Step erase();
-  /// Whether a change may be made in two parts, with others of the same row between them: in the server's memory, and
-  /// by the storage engine. Nothing else of the server's may hear of the first.
+  /// Whether a change may be made in two parts, with other changes of the row in between: in record[0], and by the
+  /// storage engine. No other part of the server may depend on the first.
   bool may_put_off() const;
   /// Applies the draft to record[0].
   Step put_off();
-  /// Has the storage engine store record[0], of which record[1] is the row as it has it.
+  /// Stores record[0] in the storage engine; record[1] is the stored row.
   Step store_put_off();
 
-  /// The op is over: whatever it left in the thread and in memory goes.
+  /// Ends the op: clears its remains in the thread and in memory.
   void end();
 
  private:
@@ -65,7 +65,8 @@ class RowChange {
   Step fail_generated(const Field *field);
 
   WriteOp &write_;
-  // The changed columns and their values, for the server's own functions; for one row, as an edit may have millions.
+  // The changed columns and their values, for the server's functions; for one row at a time, because an edit may have
+  // millions.
   MEM_ROOT item_memory_;
   Query_arena items_;
   List<Item> fields_;

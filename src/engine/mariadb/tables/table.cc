@@ -16,7 +16,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// From so many on, one read the long way costs less than it saves the others.
+/// From so many lookups on, one read by the slow path costs less than it saves for the others.
 constexpr size_t lookups_for_the_long_way = 4;
 
 }  // namespace
@@ -29,7 +29,7 @@ OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
   OpenTable *known = open_.find(spec->id());
   if (known == nullptr || known->serial != spec->serial()) {
     auto fresh = std::make_unique<OpenTable>(spec);
-    // The id was given to new names: the table for the old ones has no user left and goes when all goes.
+    // The id was given to new names: the table of the old ones has no user and closes when all do.
     if (known != nullptr && known->table != nullptr) give_up_all_();
     known = &open_.put(std::move(fresh));
   }
@@ -45,7 +45,7 @@ OpenTable &Tables::prepare_anew(Spec *spec, bool positions) {
     if (positions) table.positions = true;
     open(table);
   } else if (table.resolved) {
-    // What went wrong with its lock in an earlier batch is no matter now.
+    // A lock failure of an earlier batch does not matter now.
     table.state = TableState::ready;
     if (positions && !table.positions) {
       table.positions = true;
@@ -113,8 +113,8 @@ void Tables::set_read_set(OpenTable &table) {
 
 void Tables::lock(OpenTable &table) {
   handler &file = table.file();
-  // With metadata lock and TABLE at hand, a storage engine without table locks of its own needs nothing but to
-  // hear that a statement begins. The first time it must also hear store_lock(), which decides how it reads.
+  // With the metadata lock and the TABLE held, a storage engine without table locks of its own only needs to be
+  // notified that a statement begins. The first time it also needs store_lock(), which decides how it reads.
   if (table.lock_type_known && file.lock_count() == 0) {
     if (const int code = file.ha_external_lock(thd_, F_RDLCK)) {
       ServerError error;
@@ -138,9 +138,9 @@ void Tables::lock_all(size_t lookups) {
   if (used_.empty()) return;
   for (OpenTable *const table : used_) lock(*table);
   counters_->add(Counter::table_locks);
-  // The first read opens the view, whatever the isolation. That read goes the long way: the adaptive hash index serves
-  // lookups only while a view is open. But it also has InnoDB keep its preparations for the wanted columns for all
-  // later reads, while a batch that begins with the short way repeats them for each.
+  // The first read opens the view, whatever the isolation. That read takes the slow path: the adaptive hash index
+  // serves lookups only while a view is open. But it also makes InnoDB keep its row template for all later reads, which
+  // a batch that begins on the fast path repeats for each.
   if (thd_->tx_isolation != ISO_REPEATABLE_READ || lookups >= lookups_for_the_long_way) return;
   for (OpenTable *const table : used_) {
     handlerton *const engine = table->table->file->ht;
@@ -161,7 +161,7 @@ void Tables::unlock_all(Ending ending) {
     file.update_global_table_stats();
     holds_much_ |= table->reader.holds_much();
     table->reader.give_back();
-    // A cursor on InnoDB may outlive the batch, which saves its set-up; others get none across an unlock.
+    // An InnoDB cursor may outlive the batch, which saves its set-up; other engines' cursors end at the unlock.
     if (file.inited != handler::NONE && file.ht->db_type != DB_TYPE_INNODB) file.ha_index_end();
   }
   if (any) {
@@ -208,7 +208,7 @@ void Tables::go_idle() {
 }
 
 void Tables::forget_retired() {
-  // One that is open is nobody's any more, and closes with the others.
+  // Open tables without an owner close with the others.
   if (open_count_ != 0) give_up_all_();
   open_.forget_retired();
 }

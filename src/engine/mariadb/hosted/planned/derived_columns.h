@@ -1,4 +1,4 @@
-// derived_columns.h: where the columns of a derived table come from, as its SELECT is written.
+// derived_columns.h: finds the origins of a derived table's columns in its SELECT.
 #pragma once
 
 #include "engine/mariadb/hosted/planned/form_parts.h"
@@ -7,7 +7,7 @@ struct TABLE_LIST;
 
 namespace postern::mariadb {
 
-/// `table`: a SELECT in the place of a table, parsed and not yet resolved.
+/// `table`: a derived table, parsed and not yet resolved.
 FormDerived derived_of(const TABLE_LIST &table);
 
 }  // namespace postern::mariadb

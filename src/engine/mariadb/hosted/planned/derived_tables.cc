@@ -8,7 +8,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// The server keeps the part of a sum that finds distinct values to itself, and that its table.
+/// The server keeps a sum's aggregator for distinct values, and its table, in private members.
 struct ItsAggregator : Item_sum {
   static Aggregator *of(Item_sum &sum) { return sum.*(&ItsAggregator::aggr); }
 };
@@ -26,7 +26,7 @@ template struct Reveal<&Aggregator_distinct::table>;
 
 }  // namespace
 
-/// Once its tables are open: each derived one is resolved. To the server they are such as may be executed again.
+/// Called once its tables are open: resolves each derived table, marked as one that may be executed again.
 bool JoinPlan::prepare_derived(SELECT_LEX &select) {
   if (!lex_.derived_tables) return true;
   mark_derived(select);
@@ -45,7 +45,8 @@ void JoinPlan::mark_derived(SELECT_LEX &select) {
   }
 }
 
-/// Those that the optimizer has not merged. nullptr: they may be executed, else the reason why not.
+/// Notes the derived tables that the optimizer has not merged. nullptr: they may be executed; otherwise the reason why
+/// not.
 const char *JoinPlan::note_derived(SELECT_LEX &select) {
   for (const JOIN *const join : joins_) note_distinct(*join);
   for (SELECT_LEX_UNIT *unit = select.first_inner_unit(); unit != nullptr; unit = unit->next_unit()) {

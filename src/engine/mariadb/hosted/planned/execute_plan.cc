@@ -38,7 +38,7 @@ uint64_t bits_of(const Value &number) {
 
 }  // namespace
 
-/// For as long as the THD of a session is in the place of the plan's own.
+/// While one lives, a session's THD replaces the plan's own.
 class JoinPlan::Lent {
  public:
   Lent(JoinPlan &plan, THD *thd)
@@ -47,7 +47,7 @@ class JoinPlan::Lent {
         lex_(std::exchange(thd->lex, &plan.lex_)),
         memory_before_(thd->status_var.local_memory_used),
         files_before_(compat::bytes_of_files(thd->status_var)),
-        // The first execution makes things that are kept for the others.
+        // The first execution makes objects that are kept for the others.
         arena_(plan.executed_ ? run_arena_ : plan.arena_) {
     plan.give_to(thd);
     // Those that the plan keeps may grow or go by the count of the session.
@@ -152,8 +152,8 @@ bool JoinPlan::take_limits(std::span<const Value> values, bool as_class) {
   return true;
 }
 
-/// Until the end of a transaction of several statements nobody may change a table, or a view, that it has read. Does
-/// not wait. One that locks rows FOR UPDATE is to metadata locks as one that writes.
+/// Takes metadata locks until the end of a transaction of several statements, on the tables and views that it has read.
+/// Does not wait. FOR UPDATE counts as a write for metadata locks.
 bool JoinPlan::hold_tables(THD *thd) const {
   const bool updates = lock_ == FormLock::update;
   if (!updates && !thd->in_multi_stmt_transaction_mode()) return true;
@@ -235,7 +235,7 @@ void JoinPlan::unlock(THD *thd) {
   thd->lock = nullptr;
 }
 
-/// The server's optimizer does so with what is constant, and fails or warns whether or not a row is compared with it.
+/// The server's optimizer evaluates constants, and fails or warns whether or not a row is compared with them.
 bool JoinPlan::calculate(THD *thd) const {
   for (ValueItem *const one : calculated_) one->item()->update_null_value();
   for (const auto &[function, at] : unequal_) function->arguments()[at]->update_null_value();
@@ -244,7 +244,7 @@ bool JoinPlan::calculate(THD *thd) const {
 
 /// False: it has not come to the end.
 bool JoinPlan::run(THD *thd) {
-  // The storage engine has heard of a new statement, and forgotten this.
+  // The storage engine was notified of a new statement, and has dropped this flag.
   for (TABLE *const table : tables_)
     if (table->file->keyread_enabled()) table->file->extra(HA_EXTRA_KEYREAD);
   lex_.current_select = lex_.first_select_lex();
@@ -287,7 +287,7 @@ std::optional<NotNow> JoinPlan::outcome(THD *thd, bool ran, uint64_t rows_max) c
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return NotNow::warning;
   if (scratch_has_outgrown()) return NotNow::too_much;
   if (keeps_rows() && lex_.unit.table->s->db_type() != heap_hton) return NotNow::too_much;
-  // The server locks rows of all tables, also where one that it has locked before rules them out.
+  // The server locks rows of all tables, even if an earlier locked row excludes them.
   return lock_ != FormLock::none && sink_->sent() == 0 ? std::optional(NotNow::locking) : std::nullopt;
 }
 

@@ -1,7 +1,7 @@
-// form_parts.h: FormParts, the tree of the server's parser for a SELECT that may be planned once.
+// form_parts.h: FormParts, the parts of a SELECT that may be planned once, from the server's parse tree.
 //
-// Only forms are accepted in which every part is known to mean the same in a plan that is executed again and in a
-// statement that is planned each time. Whatever else is in the tree makes the statement the server's.
+// A form is accepted only if every part is known to mean the same in a plan that is executed again and in a statement
+// that is planned each time. Anything else in the tree leaves the statement to the server.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct FormTable {
   std::string database;
   std::string table;
   std::string alias;
-  uint32_t select = 0;  ///< the number of the SELECT that it is of
-  int32_t view = -1;    ///< the view that names it: its place among them; -1: the statement itself does
+  uint32_t select = 0;  ///< the number of its SELECT
+  int32_t view = -1;    ///< index of the view that names it; -1: the statement itself
 };
 
-/// A column of a derived table, and where it comes from.
+/// A column of a derived table, and its origin.
 struct FormColumn {
   std::string name;
   std::string table;   ///< the alias that it was written with; empty: none
-  std::string column;  ///< empty: it is no column of a table
+  std::string column;  ///< empty: not a table's column
 };
 
-/// A SELECT in the place of a table.
+/// A derived table.
 struct FormDerived {
   std::string alias;
   uint32_t select = 0;              ///< as with a table
@@ -48,32 +48,30 @@ struct FormAccount {
   bool operator==(const FormAccount &) const = default;
 };
 
-/// A view. Its SELECT stands in the text, in its place.
+/// A view. Its SELECT replaces it in the text.
 struct FormView {
   std::string database;
   std::string table;
-  std::optional<FormAccount>
-      definer;          ///< the account that has to have the privileges on its tables; nullopt: its reader
-  int32_t within = -1;  ///< the view that names it, as with a table
+  std::optional<FormAccount> definer;  ///< the account that needs the privileges on its tables; nullopt: its reader
+  int32_t within = -1;                 ///< the view that names it, as for a table
 };
 
-/// What an account needs to read.
+/// Tables that an account has to be allowed to read.
 struct FormReads {
   std::optional<FormAccount> account;  ///< nullopt: the session's
   std::vector<FormTable> tables;
 };
 
-/// A ? in the text. Where it is compared with a column, part of a sum that is compared, or a limit, it may be a value
-/// that each execution brings. Everywhere else it shapes the answer, names and types among it, and so belongs to the
-/// form.
+/// A ? in the text. If it is compared with a column, part of a compared sum, or a limit, it may vary between
+/// executions. Everywhere else it shapes the answer, including names and types, and so belongs to the form.
 struct PlacedValue {
   enum class As : uint8_t { compared, pattern, calculated, limit, offset };
 
   uint32_t at = 0;  ///< in the text
   As as = As::compared;
   std::string table{};   ///< the alias that the column was written with; empty: none
-  std::string column{};  ///< empty: it is not compared with one
-  uint32_t select = 0;   ///< where it stands; a column may be of a table there or further out
+  std::string column{};  ///< empty: not compared with one
+  uint32_t select = 0;   ///< the SELECT that contains it; a column may belong to a table there or further out
 };
 
 struct FormParts {
@@ -85,13 +83,13 @@ struct FormParts {
   std::vector<PlacedValue> values;
   bool ordered = false;            ///< it has ORDER BY
   bool limited = false;            ///< it has LIMIT
-  bool of_time = false;            ///< it asks the time: NOW() and others
+  bool of_time = false;            ///< it reads the time: NOW() and others
   FormLock lock = FormLock::none;  ///< of its rows, for the transaction
-  bool literals = false;           ///< each ? stands for a literal of a text, not for a parameter
+  bool literals = false;           ///< each ? stands for a literal, not for a parameter
 };
 
-/// Parses `text`, in which each ? is a value, in the THD's present context. `parts` is only good where there is no
-/// reason why not.
+/// Parses `text`, in which each ? is a value, in the THD's present context. `parts` is valid only if no reason is
+/// returned.
 std::optional<WhyNot> read_form(THD *thd, Bytes text, ParsedText parsed, FormParts &parts);
 
 }  // namespace postern::mariadb

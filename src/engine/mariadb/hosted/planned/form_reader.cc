@@ -28,7 +28,7 @@ class FormReader {
   std::optional<WhyNot> run();
 
  private:
-  /// Where an expression stands. In a condition neither the names nor the types of its operands show.
+  /// The place of an expression. In a condition the names and types of its operands are not visible.
   enum class Place : uint8_t { condition, compared, calculated, row, elsewhere, listed };
 
   std::optional<WhyNot> check_statement() const;
@@ -115,10 +115,10 @@ std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
   if (select.table_list.elements == 0) return WhyNot::no_table;
   if (const auto why = check_select(select)) return why;
   if (const auto why = read_lock(select)) return why;
-  // Of rows that are constant throughout the server sends one, whatever the OFFSET is.
+  // If all rows are constant the server sends one, whatever the OFFSET.
   const bool listed = !in_derived_ && !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
   const bool around = std::exchange(takes_session_, takes_session_ && listed);
-  // Where no row is found the server makes a constant of those beside aggregates.
+  // If no row is found the server makes constants of expressions beside aggregates.
   const bool takes_subqueries = selects_ == 1 && !in_derived_ && parts_.derived.empty();
   takes_subqueries_ = takes_subqueries && !select.with_sum_func;
   if (const auto why = read_list(select.item_list)) return why;
@@ -224,8 +224,7 @@ std::optional<WhyNot> FormReader::check_select(SELECT_LEX &select) const {
   if (select.options & ~options_known) return WhyNot::option;
   if (select.olap != UNSPECIFIED_OLAP_TYPE || select.window_specs.elements || select.have_window_funcs())
     return WhyNot::group;
-  // By the values of some executions the server may find that all rows are the same one: then it sends that one,
-  // whatever the OFFSET is.
+  // For some values the server may find that all rows are equal: then it sends one, whatever the OFFSET.
   if ((select.options & SELECT_DISTINCT) != 0 && select.limit_params.offset_limit != nullptr) return WhyNot::option;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
@@ -329,7 +328,7 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
         return WhyNot::value;
       return std::nullopt;
     case Item::NULL_ITEM:
-      // Where it is compared with a column the server finds out that nothing is, or that everything is unknown.
+      // When it is compared with a column the server finds that the result is always false or unknown.
       return place == Place::elsewhere || place == Place::listed ? std::nullopt : std::optional(WhyNot::value);
     case Item::COND_ITEM: {
       List_iterator_fast<Item> all(*static_cast<Item_cond *>(item)->argument_list());
@@ -411,7 +410,7 @@ std::optional<WhyNot> FormReader::read_row(Item &row) {
   return std::nullopt;
 }
 
-/// The name and the type of a parameter are other ones than those of a literal, where they show.
+/// Where they are visible, a parameter's name and type differ from a literal's.
 std::optional<WhyNot> FormReader::read_value(const Item *item, Place place) {
   if (place == Place::calculated && !named_by_text_) value_of(item)->as = PlacedValue::As::calculated;
   else if (parsed_ == ParsedText::own && place != Place::compared) return WhyNot::value;

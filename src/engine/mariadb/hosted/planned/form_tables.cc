@@ -16,7 +16,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// Names for the server's functions, which must stay where they are.
+/// Names for the server's functions, with stable addresses.
 struct NamedTables {
   explicit NamedTables(THD *thd, const std::vector<FormTable> &tables)
       : names(std::make_unique<std::string[]>(tables.size() * 2)),
@@ -51,8 +51,7 @@ bool look_at_views(THD *thd, const std::vector<FormView> &views, std::vector<uin
   return true;
 }
 
-/// What check_access() looks at first: privileges on everything, and those on the session's database, which the session
-/// has had since it took that.
+/// The first checks of check_access(): global privileges, and those on the session's database, cached since USE.
 bool may_read_databases(const THD *thd, const std::vector<FormTable> &tables) {
   const Security_context &account = *thd->security_ctx;
   if ((account.master_access & SELECT_ACL) != NO_ACL) return true;
@@ -72,7 +71,7 @@ bool may_read(THD *thd, const std::vector<FormTable> &tables) {
 
 /// As the server does for a view with a definer.
 bool account_may_read(THD *thd, const FormAccount &account, const std::vector<FormTable> &tables) {
-  // SHOW PROCESSLIST of others may look at it for a moment.
+  // SHOW PROCESSLIST in another session may read it for a moment.
   static thread_local Security_context definer;
   const char *const host = account.host.c_str();
   if (!compat::find_account(definer, account.user, host, host, thd->db.str != nullptr ? thd->db.str : "")) return false;

@@ -74,7 +74,8 @@ bool PlannedForm::shape_of(std::span<const Value> values, std::string &shape) co
   return true;
 }
 
-/// Adds the class of a value that varies to the shape: some classes are planned apart. False: the value has none.
+/// Adds the class of a varying value to the shape, because some classes need plans of their own. False: the value has
+/// none.
 bool PlannedForm::add_class(std::span<const Value> values, size_t at, std::string &shape) const {
   const Value &value = values[at];
   if (places_[at].use == ValueUse::limit) {
@@ -107,7 +108,7 @@ std::optional<uint64_t> PlannedForm::limit_in(std::span<const Value> values) con
     if ((places_[i].use == ValueUse::limit && !sql::is_row_count(values[i], rows)) ||
         (places_[i].use == ValueUse::offset && !sql::is_row_count(values[i], offset)))
       return std::nullopt;
-  // Of none the server says that there is none before it looks.
+  // With LIMIT 0 the server answers before reading.
   if (rows == 0) return std::nullopt;
   return rows + offset;
 }

@@ -90,7 +90,7 @@ bool means_the_same(const THD *thd, const Definition &definition) {
   return definition.collation == thd->variables.collation_connection->coll_name.str;
 }
 
-/// Puts `body` in the place of the table at `at`. False: that is not to be found.
+/// Replaces the table at `at` by `body`. False: its place was not found.
 bool put_body(const FormParts &parts, size_t at, const std::string &body, std::string &text) {
   const FormTable &view = parts.tables[at];
   const auto is_named_so = [&view](const FormTable &one) { return same_table(one.table, view.table); };
@@ -115,8 +115,8 @@ size_t sorted(const FormParts &parts) {
       std::ranges::count_if(parts.derived, [](const FormDerived &one) { return one.sorted_whole; }));
 }
 
-/// Whether `next` is `parts` with a SELECT in the place of the table at `at`; it then gets the views of `parts`, and
-/// that table as one more.
+/// Whether `next` is `parts` with a SELECT in place of the table at `at`; it then gets the views of `parts`, plus that
+/// table.
 bool takes_over(const FormParts &parts, size_t at, std::optional<FormAccount> definer, FormParts &next) {
   const size_t others = parts.tables.size() - 1;
   if (next.tables.size() <= others || next.derived.size() != parts.derived.size() + 1 ||

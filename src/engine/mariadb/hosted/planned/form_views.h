@@ -1,7 +1,7 @@
-// form_views.h: puts the SELECTs of views into the text of a form.
+// form_views.h: substitutes the SELECTs of views in the text of a form.
 //
-// A plan reads a view as it reads a derived table. But a view has privileges of its own (FormReads), and its text is
-// parsed with settings of its own: the server answers sessions in which the same text means something else.
+// A plan reads a view as it reads a derived table. But a view has its own privileges (FormReads), and its text is
+// parsed with its own settings: sessions in which the text means something else are left to the server.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,15 @@ class MDL_ticket;
 
 namespace postern::mariadb {
 
-/// Puts the SELECT of each view into the text of `parts`, which then has no views among its tables, in a session that
-/// rests between two commands. Does not wait.
+/// Substitutes the SELECT of each view in the text of `parts`, which then has no views among its tables, in an idle
+/// session. Does not wait.
 std::optional<WhyNot> put_views(THD *thd, ParsedText parsed, FormParts &parts);
 
-/// Takes a metadata lock on the view, which its caller releases where `for_long`, or else with others of the
-/// transaction; `ticket`: that lock, if there is one. Returns a number for its definition; 0: it is not to be had just
-/// now, and an error may be set.
+/// Takes a metadata lock on the view, which the caller releases if `for_long`, or which ends with the transaction;
+/// `ticket`: that lock, if any. Returns a hash of its definition; 0: it is not available now, and an error may be set.
 uint64_t version_of_view(THD *thd, const FormView &view, bool for_long, MDL_ticket *&ticket);
 
-/// Whether the session parses the texts of views as those that have made them did.
+/// Whether the session parses the views' texts with the same meaning as their creators.
 bool parses_views(const THD *thd);
 
 }  // namespace postern::mariadb

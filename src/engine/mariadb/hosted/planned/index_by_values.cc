@@ -2,9 +2,9 @@
 // other values are such that it would take another.
 //
 // The server counts the rows of `column = 'literal'` in the index; of outer references, such as the values of a plan,
-// it knows the average. So the statement is planned as it is said first, and the plan may use the indexes that were
-// found so. Where that says nothing of other values their rows are counted before each execution, in classes: what is
-// made for one class serves it, and others where the plan comes out the same.
+// it knows the average. So the statement is first planned with literals, and the plan may use the indexes found that
+// way. If other values may need another index, their rows are counted before each execution, in classes: a plan made
+// for one class serves it, and other classes with the same plan.
 #include "engine/mariadb/hosted/planned/server.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace {
 
 /// Counting costs two searches of the index.
 constexpr size_t choices_max = sql::RowClasses::letters_max;
-/// With more classes nobody counts any more: planning costs more than a worse plan, which is given back.
+/// With more classes counting stops: planning costs more than a worse plan, which is given back.
 constexpr size_t classes_max = 24;
-/// So many rows examined are no surprise.
+/// So many examined rows are expected.
 constexpr uint64_t rows_few = 64;
 constexpr uint64_t times_more = 4;
 
@@ -92,7 +92,7 @@ void JoinPlan::note_accesses() {
   }
 }
 
-/// Before it is planned. Indexes by which rows may be ordered are others' matter.
+/// Called before planning. Does not concern indexes used for ordering.
 void JoinPlan::give_hints() const {
   if (hints_ == Hints::none || wanted_.tables.size() != tables_.size()) return;
   for (size_t i = 0; i < tables_.size(); ++i) {

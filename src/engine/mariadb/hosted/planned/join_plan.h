@@ -1,37 +1,37 @@
-// join_plan.h: JoinPlan, a KeptPlan by the server's JOIN. make_plan.cc has how it is made, execute_plan.cc how it is
-// executed.
+// join_plan.h: JoinPlan, a KeptPlan that uses the server's JOIN. make_plan.cc makes it, execute_plan.cc executes it.
 //
-// All that the server's optimizer and executor keep in a SELECT points to a THD in few places: LEX, unit, JOIN, the
-// result, and each TABLE. These are the session's while the plan is executed, and the home's otherwise.
+// The state that the server's optimizer and executor keep in a SELECT points to a THD in few places: LEX, unit, JOIN,
+// the result, and each TABLE. These point to the session while the plan is executed, and to the home THD otherwise.
 //
-// What one execution could leave for the next, found by reading optimize(), exec(), reinit() and cleanup() of JOIN:
-// - Memory. Temporary tables, sort orders and copy fields are made while it is executed the first time, and kept: that
-//   time takes memory of the plan, every other its own.
-// - JOIN::do_send_rows, which is off once a LIMIT is met that is not to end the search (SQL_CALC_FOUND_ROWS), and the
-//   limits of the unit: both are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
+// State that one execution could leave for the next, from optimize(), exec(), reinit() and cleanup() of JOIN:
+// - Memory. Temporary tables, sort orders and copy fields are made in the first execution and kept: that execution
+//   allocates from the plan, every later one from its own memory.
+// - JOIN::do_send_rows, which is off once a LIMIT with SQL_CALC_FOUND_ROWS is reached, and the limits of the unit: both
+//   are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
 // - Ranges of an index, which depend on values: they are made anew.
 // - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized and
-//   weeded-out rows, join buffers, ranges that are looked for with each row, cursors of merged
-//   indexes: no plan with such is taken.
-// - Subqueries. One that depends on no row around it is done once by the server, and used as a constant while it is
-//   planned: here each depends on one further out, and is executed again for each row. Where a WHERE or a select list
-//   has one, the optimizer may also join it, as long as nothing is kept for that.
-// - Derived tables that are not merged. The server fills such a one once, or, where it depends on a row around it, anew
-//   without JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).
-// - UNION: the server empties its table before each execution, as it does for a subquery (run_union()); the SELECT that
-//   reads it is made during the first one. Its limits belong to the plan.
+//   weeded-out rows, join buffers, ranges checked for each row, cursors of merged indexes: plans with these are
+//   refused.
+// - Subqueries. The server executes an uncorrelated one once, and uses the result as a constant while planning: here
+//   each is correlated with the outer values, and is executed again for each row. The optimizer may also turn one in
+//   WHERE or in the select list into a join, as long as nothing is kept for that.
+// - Derived tables that are not merged. The server fills one once, or, if it is correlated, again without
+//   JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).
+// - UNION: the server empties its table before each execution, as for a subquery (run_union()); the SELECT that reads
+//   it is made in the first one. Its limits belong to the plan.
 // - COUNT(DISTINCT ...) and GROUP_CONCAT(): trees, the text, and whether it has been counted; all are cleared.
 // - A constant in a function's argument, which the server replaces by its value: session_items.cc.
-// - A temporary table that has grown onto the disk stays there: that plan is dropped. So is one that was interrupted,
-//   or has met an error or a warning.
-// - The storage engine forgets with each statement that the index alone is read, and has to hear it again.
-// - TABLE::in_use, and memory and files that are counted for a session: they are handed over.
+// - A temporary table that has been moved to disk stays there: that plan is dropped. So is one that was interrupted, or
+//   met an error or a warning.
+// - The storage engine forgets index-only reads after each statement, so they are requested again.
+// - TABLE::in_use, and memory and files counted for a session: they are handed over.
 //
-// 11.8 was read beside 10.11 for all of this. It counts examined rows in the THD and not in the JOIN; counts and bounds
-// temporary files (a sort's stays until the next one); has costs and a map of collations in the session (PlanContext),
-// an address of its own in each THD's variables, and tables with indexes beside; its optimizer names a range JT_RANGE,
-// and rewrites conditions on YEAR(), DATE(), UPPER() and SUBSTR() of a column, but only beside literals of the text. A
-// UNION has the JOIN that reads its rows from the beginning, and may be a storage engine's as a whole.
+// All of this was checked in 10.11 and 11.8. The latter counts examined rows in the THD and not in the JOIN; counts and
+// bounds temporary files (a sort's stays until the next one); has costs and a map of collations in the session
+// (PlanContext), a self-reference in each THD's variables, and indexes stored in tables of their own; its optimizer
+// names a range JT_RANGE, and rewrites conditions on YEAR(), DATE(), UPPER() and SUBSTR() of a column, but only beside
+// literals of the text. A UNION has the JOIN that reads its rows from the beginning, and may be a storage engine's as a
+// whole.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@
 
 namespace postern::mariadb {
 
-/// With these the optimizer keeps something from one execution of a subquery to the next, although the rows of a table
-/// may be others: rowids of a range, values of subqueries; or has cursors of its own.
+/// With these the optimizer keeps state from one execution of a subquery to the next, although rows may have changed:
+/// rowids of a range, values of subqueries; or has cursors of its own.
 constexpr ulonglong switches_off = OPTIMIZER_SWITCH_USE_ROWID_FILTER | OPTIMIZER_SWITCH_SUBQUERY_CACHE |
                                    OPTIMIZER_SWITCH_MATERIALIZATION | OPTIMIZER_SWITCH_INDEX_MERGE |
                                    OPTIMIZER_SWITCH_SPLIT_MATERIALIZED | OPTIMIZER_SWITCH_COND_PUSHDOWN_FOR_DERIVED |
@@ -65,7 +65,7 @@ struct PlanMemory {
   MEM_ROOT root;
 };
 
-/// The counters that the server raises where it plans.
+/// The counters that the server raises while planning.
 struct PlanningCounts {
   explicit PlanningCounts(const STATUS_VAR &counts)
       : numbers{counts.select_full_join_count_, counts.select_full_range_join_count_,
@@ -77,35 +77,35 @@ struct PlanningCounts {
   std::array<ulong, 6> numbers;
 };
 
-/// By which index the server searches a table.
+/// The index by which the server searches a table.
 struct TableAccess {
   static constexpr int none = -1;     ///< it reads all rows
-  static constexpr int unknown = -2;  ///< or one row, while it plans
+  static constexpr int unknown = -2;  ///< or one row, while planning
   int index = unknown;
 };
 
-/// As it was planned for certain values.
+/// The accesses of a plan made for certain values.
 struct Accesses {
-  std::vector<TableAccess> tables{};  ///< in the order of the statement; empty: it is not known
-  bool none = false;                  ///< it finds MIN or MAX at an end of the rows of an index, and reads nothing else
+  std::vector<TableAccess> tables{};  ///< in the order of the statement; empty: unknown
+  bool none = false;                  ///< MIN or MAX is found at an end of an index, without other reads
 };
 
-/// Those that a table is read by; nullptr: it is not.
+/// The accesses of a table; nullptr: it is not read.
 const QUICK_SELECT_I *ranges_of(const JOIN_TAB &tab);
 
 class JoinPlan final : public KeptPlan {
  public:
-  /// The comparisons with values that the optimizer may turn into ranges of an index: all, or all but `=`.
+  /// The comparisons with values that the optimizer may turn into index ranges: all, or all except `=`.
   enum class RangesOf : uint8_t { all, all_but_equal };
 
-  /// How the optimizer is restricted to the accesses that are wanted.
+  /// Restrictions of the optimizer to the wanted accesses.
   enum class Hints : uint8_t { none, indexes, indexes_by_force };
 
   JoinPlan(THD *home, RangesOf ranges)
       : home_(home), ranges_of_(ranges), arena_(&memory_.root, Query_arena::STMT_CONVENTIONAL_EXECUTION) {}
-  /// How the server reads tables for `what` as it is said.
+  /// Finds how the server reads the tables of `what` as written.
   static Accesses accesses_as_said(THD *home, THD *session, const ToBePlanned &what);
-  /// Before it is made.
+  /// Called before the plan is made.
   void want(Accesses accesses, Hints hints) {
     wanted_ = std::move(accesses);
     hints_ = hints;
@@ -135,7 +135,7 @@ class JoinPlan final : public KeptPlan {
  private:
   class Lent;
 
-  /// An open table with its handler and what InnoDB keeps for that, about.
+  /// The approximate memory of an open table with its handler and InnoDB's part.
   static constexpr size_t table_bytes = size_t{32} << 10;
 
   /// One value, and the column that it is compared with, if it is.
@@ -146,14 +146,14 @@ class JoinPlan final : public KeptPlan {
     Exact exact = Exact::integer;
   };
 
-  /// An index of which the values have to be equal to leading columns: how many rows are, is not the same for all.
+  /// An index with leading columns that have to equal values; these match different numbers of rows.
   struct Choice {
     TABLE *table = nullptr;
     uint index = 0;
     uint parts = 0;
   };
 
-  /// A table that is read by ranges of an index, which are made anew for each execution.
+  /// A table read by index ranges, which are made anew for each execution.
   struct RangedRead {
     SQL_SELECT *select = nullptr;
     Item *condition = nullptr;
@@ -167,7 +167,7 @@ class JoinPlan final : public KeptPlan {
     bool on_disk = false;
   };
 
-  /// One that is executed for each row around it.
+  /// A subquery that is executed for each outer row.
   struct Subquery {
     Item_subselect *item = nullptr;
     SELECT_LEX_UNIT *unit = nullptr;
@@ -181,7 +181,7 @@ class JoinPlan final : public KeptPlan {
     JOIN *join = nullptr;
   };
 
-  /// COUNT(DISTINCT ...) or GROUP_CONCAT(), and the table that makes its keys.
+  /// COUNT(DISTINCT ...) or GROUP_CONCAT(), and the table that builds its keys.
   struct Distinct {
     Item_sum *count = nullptr;
     TABLE *table = nullptr;
@@ -189,7 +189,7 @@ class JoinPlan final : public KeptPlan {
 
   /// Whether executions differ in anything but rows.
   bool varies() const { return !values_.empty() || !session_.empty(); }
-  /// Whether a UNION has a table for its rows, and does not only pass them on.
+  /// Whether a UNION stores its rows in a table, and does not only pass them on.
   bool keeps_rows() const { return is_union_ && lex_.unit.fake_select_lex != nullptr; }
 
   // make_plan.cc
@@ -289,16 +289,16 @@ class JoinPlan final : public KeptPlan {
   Hints hints_ = Hints::none;
   std::vector<TableAccess> accesses_;  // of tables_
   std::vector<Choice> choices_;
-  std::vector<std::string> serves_;  // classes of rows
-  std::vector<std::string> others_;  // for which there may be a better plan
+  std::vector<std::string> serves_;  // classes of numbers of rows
+  std::vector<std::string> others_;  // classes for which there may be a better plan
   bool looks_ = false;               // at the rows before each execution
   bool of_classes_ = false;          // it is not the form's first plan
   uint64_t most_examined_ = 0;       // where it did not look
   PlanMemory memory_;
-  PlanMemory run_memory_;  // what an execution but the first takes, until its end
+  PlanMemory run_memory_;  // memory of an execution after the first, until its end
   Query_arena arena_;
   LEX lex_;
-  bool begun_ = false;   // lex_ is to be ended
+  bool begun_ = false;   // lex_ has to be ended
   bool opened_ = false;  // all tables are open
   RowSink *sink_ = nullptr;
   FormLock lock_ = FormLock::none;  // of rows

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t old_leave_every_us = 1'000'000;
 
-/// The thread may be another one than before, and is a session's or its own THD's at that time.
+/// The thread may have changed since, and acts as a session's or its own THD at that time.
 class AtHome {
  public:
   explicit AtHome(THD *home) { attachment_.to(home, my_thread_var); }
@@ -32,7 +32,7 @@ KeptPlans::~KeptPlans() {
   delete home_;
 }
 
-/// Nobody sees it: it never has a transaction, nor waits, but with a session of its worker.
+/// It is not visible: it has no transaction and no waits, except together with a session of its worker.
 bool KeptPlans::ready() {
   if (home_ != nullptr) return true;
   const Attachment attachment;

@@ -1,4 +1,4 @@
-// known_functions.h: the functions that may be in a plan.
+// known_functions.h: the functions allowed in a plan.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace postern::mariadb {
 
-/// Whether it gives the same for the same arguments in the same context, and leaves no trace elsewhere.
+/// Whether it is deterministic in a given context, without side effects.
 bool is_known(const Item_func &function);
 
-/// Whether its result depends on that argument's value, but neither its type nor its name where it is compared: sums,
-/// differences, products, and the number of an INTERVAL. Clients bind doubles where others have integers, too, so that
-/// of sums with parameters only such are meant as have small integers beside them, and are the same then.
+/// Whether only its compared value, but neither its type nor its name, depends on that argument: sums, differences,
+/// products, and the number of an INTERVAL. Clients may bind doubles in place of integers, so a sum with parameters
+/// counts only if its other operands are small integers, where both give the same result.
 bool calculates_with(LEX &lex, ParsedText parsed, Item_func &function, uint argument);
-/// Parameters in sums are below that.
+/// The bound on parameters in sums.
 inline constexpr int64_t sum_operand_end = int64_t{1} << 31;
 
 }  // namespace postern::mariadb

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char *not_renewable = "a range that cannot be made anew";
 
-/// The variables of another THD, but for what each has in memory of its own.
+/// Copies another THD's variables, except those with memory of their own.
 void take_variables(THD *thd, const THD *from) {
   const system_variables own = thd->variables;
   system_variables &taken = thd->variables;
@@ -176,7 +176,7 @@ bool JoinPlan::open(const ToBePlanned &what) {
     const bool failed = open_table(thd, list, &context) || list->table == nullptr;
     if (list->mdl_request.ticket != nullptr) tickets_.push_back(list->mdl_request.ticket);
     if (failed) return false;
-    // What sessions may read is looked at for each execution.
+    // The session's rights are checked for each execution.
     list->grant.privilege = list->table->grant.privilege = SELECT_ACL;
     list->table->pos_in_table_list = list;
     list->table->reginfo.lock_type = TL_READ;
@@ -196,8 +196,8 @@ bool JoinPlan::open(const ToBePlanned &what) {
   return thd->lock != nullptr;
 }
 
-/// To the server it is a SELECT that it executes for each row around it, or at least again. A UNION is always the
-/// first: only then does the server empty its table.
+/// For the server it is a SELECT that is executed for each outer row, or at least again. A UNION is always the former,
+/// because only then the server empties its table.
 void JoinPlan::make_repeatable() {
   is_union_ = lex_.unit.is_unit_op();
   const uint8 how = varies() || is_union_ ? UNCACHEABLE_DEPENDENT_GENERATED : UNCACHEABLE_EXPLAIN;
@@ -275,7 +275,7 @@ const char *JoinPlan::check(bool &for_now) {
   return note_ranges() ? nullptr : not_renewable;
 }
 
-/// By them the optimizer estimates ranges. They are of no consequence otherwise.
+/// The optimizer uses them only to estimate ranges.
 bool JoinPlan::take_first_values(const ToBePlanned &what, const char *&why) {
   const bool found = std::ranges::all_of(comparisons_, [this](Item_func *one) { return note_comparison(*one); }) &&
                      std::ranges::all_of(values_, [](const Compared &one) {

@@ -1,4 +1,4 @@
-// no_plans.cc: in place of make_plan.cc and others, for series of the server that nobody has written them for.
+// no_plans.cc: replaces make_plan.cc and others for series of the server without an implementation.
 #include "engine/mariadb/basics/server.h"
 
 #include "engine/mariadb/hosted/planned/form_parts.h"

@@ -9,7 +9,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// The server keeps the THD of a subquery to itself.
+/// The server keeps a subquery's THD in a private member.
 struct ItsThd : Item_subselect {
   static void give(Item_subselect &item, THD *thd) { item.*(&ItsThd::thd) = thd; }
 };
@@ -44,7 +44,8 @@ bool is_left_to_engine(const Unit &unit) {
 
 }  // namespace
 
-/// Before anything is resolved. To the server each depends on a row around it, and so is never done once and for all.
+/// Called before anything is resolved. Makes every subquery correlated for the server, so that it is never executed
+/// only once.
 void JoinPlan::depend_subqueries(SELECT_LEX &select) {
   each_subquery(select, [](SELECT_LEX_UNIT &unit) {
     if (unit.item == nullptr) return true;  // a derived table's
@@ -54,8 +55,8 @@ void JoinPlan::depend_subqueries(SELECT_LEX &select) {
   });
 }
 
-/// Once it is resolved. A subquery that depends on no row around it is a constant in a comparison, unless it depends on
-/// one further out.
+/// Called once it is resolved. An uncorrelated subquery is a constant in a comparison, unless it is correlated with an
+/// outer level.
 bool JoinPlan::note_dependence(SELECT_LEX &select) {
   THD *const thd = home_;
   const bool noted = each_subquery(select, [thd](SELECT_LEX_UNIT &unit) {
@@ -73,14 +74,14 @@ bool JoinPlan::note_dependence(SELECT_LEX &select) {
   return noted;
 }
 
-/// Those that the optimizer has left. False: one is of a kind that is not executed here.
+/// Notes the subqueries that the optimizer has left. False: one has a kind that is not executed here.
 bool JoinPlan::note_subqueries(SELECT_LEX &select) {
   return each_subquery(select, [this](SELECT_LEX_UNIT &unit) {
     if (unit.item == nullptr) return true;
     SELECT_LEX *const inner = unit.first_select();
     if (unit.is_unit_op() || inner->join == nullptr || inner->first_inner_unit() != nullptr) return false;
     Item_subselect &item = *unit.item;
-    // The server forgets it, and then keeps what NULL IN (...) has given.
+    // The server clears this flag, and would then cache the result of NULL IN (...).
     item.is_correlated = true;
     switch (item.engine->engine_type()) {
       case subselect_engine::SINGLE_SELECT_ENGINE:
@@ -102,21 +103,21 @@ void JoinPlan::give_subqueries_to(THD *thd) {
   }
 }
 
-/// Whatever its values are.
+/// Whether the condition is false for any values.
 bool JoinPlan::is_never_true(const JOIN &join) {
   return std::strcmp(join.zero_result_cause, "Impossible WHERE") == 0;
 }
 
-/// MIN and MAX, whatever LIMIT is.
+/// MIN and MAX, for any LIMIT.
 bool JoinPlan::is_found_by_index(const JOIN &join) {
   if (join.zero_result_cause == nullptr) return false;
   const std::string_view cause = join.zero_result_cause;
   return cause == "Select tables optimized away" || cause == "No matching min/max row";
 }
 
-/// Rows are locked as the server locks them, whatever the values are: where it reads one row of each table by its whole
-/// primary key. The server does so before it compares anything else, and in an order of its own; so this holds for
-/// executions that find all of them (outcome()).
+/// Rows are locked exactly as the server locks them only if it reads one row of each table by its whole primary key,
+/// whatever the values. The server does that before any other comparison, in an order of its own, so it is true for
+/// executions that find all rows (outcome()).
 const char *JoinPlan::refusal_of_locks() const {
   constexpr const char *otherwise = "rows are locked, and not all of them are found by whole primary keys alone";
   JOIN &join = *joins_[0];
@@ -129,7 +130,7 @@ const char *JoinPlan::refusal_of_locks() const {
   return nullptr;
 }
 
-/// What must not be in a plan that is executed more than once, at different times.
+/// Refuses parts that a plan for several executions must not have.
 const char *JoinPlan::refusal() const {
   for (const Subquery &one : subqueries_)
     if (const char *const why = refusal_of(one); why != nullptr) return why;
@@ -151,7 +152,7 @@ const char *JoinPlan::refusal_of_whole(const JOIN &join) const {
 }
 
 const char *JoinPlan::refusal_of(const JOIN &join) {
-  // Those that the result does not depend on are constant, and are not read.
+  // Tables that the result does not depend on are constant, and are not read.
   if (join.tables_list == nullptr || join.const_table_map != join.eliminated_tables || join.table_count == 0 ||
       join.const_tables == join.table_count || join.join_tab == nullptr)
     return "a row that is read where it is planned";
@@ -168,7 +169,7 @@ const char *JoinPlan::refusal_of(const JOIN &join) {
   return nullptr;
 }
 
-/// Its first execution may come late, so it must not make anything that the others need.
+/// Its first execution may come late, so it must not make objects that the others need.
 const char *JoinPlan::refusal_of(const Subquery &subquery) {
   JOIN *const join = subquery.join;
   if (join->zero_result_cause != nullptr) return "a subquery whose result the server knows before it reads a row";

@@ -1,5 +1,5 @@
-// plan_context.h: PlanContext, all that is a session's and has a part in how its statements are resolved, planned and
-// executed. A kept plan serves the sessions whose context is that of the session for which it was made.
+// plan_context.h: PlanContext, all session state that affects how statements are resolved, planned and executed. A kept
+// plan serves sessions with the context of the session for which it was made.
 #pragma once
 
 #include <cstring>

@@ -28,7 +28,7 @@ std::atomic<uint64_t> last_id{0};
 
 sql::GivenBack forms_given_back;
 constexpr uint32_t known_max = 32;
-/// So many attempts to plan it come to nothing without a reason.
+/// So many attempts may fail without a reason.
 constexpr uint32_t unplanned_max = 32;
 
 bool names_view(THD *thd, const FormParts &parts) {
@@ -78,7 +78,7 @@ std::optional<WhyNot> PlannedForm::look_at(std::span<const TABLE *const> tables)
   return std::nullopt;
 }
 
-/// Before anybody else has it. Where the tables are not to be had just now every value is one that shapes the plan.
+/// Called before the form is shared. If the tables cannot be opened now every value shapes the plan.
 std::optional<WhyNot> PlannedForm::find_places(THD *thd, bool &opened) {
   std::optional<WhyNot> why = std::nullopt;
   places_.resize(parts_.values.size());
@@ -100,7 +100,7 @@ std::optional<WhyNot> PlannedForm::look(THD *thd) const {
   return why;
 }
 
-/// The first one, or the view that has it.
+/// The first table, or the view that contains it.
 StatementPlan::Table PlannedForm::table() const {
   int32_t view = parts_.tables[0].view;
   if (view < 0) return {parts_.tables[0].database, parts_.tables[0].table};
@@ -143,7 +143,7 @@ const Field *PlannedForm::column_of(const Named &named, std::span<const TABLE *c
   return found;
 }
 
-/// In the SELECTs around that of the value, or in any other one.
+/// Looks in the SELECTs around that of the value, or in any other.
 const Field *PlannedForm::column_elsewhere(const PlacedValue &value, std::span<const TABLE *const> tables,
                                            bool &doubtful) const {
   const Field *found = nullptr;
@@ -159,7 +159,7 @@ const Field *PlannedForm::column_elsewhere(const PlacedValue &value, std::span<c
   return found;
 }
 
-/// Only where there is no doubt which column is meant.
+/// Only if the column is unambiguous.
 ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE *const> tables) const {
   if (value.as == PlacedValue::As::limit) return {ValueUse::limit};
   if (value.as == PlacedValue::As::offset) return {ValueUse::offset};
@@ -240,8 +240,8 @@ std::optional<NotNow> PlannedForm::answer(const Asked &asked, const AnswerTools 
   return why;
 }
 
-/// The shape of a plan: the values that shape it, and `row_classes`, empty or those that it is made for. Good until the
-/// next call on this thread.
+/// The shape of a plan: the values that shape it, and `row_classes`, empty or those that it is made for. Valid until
+/// the next call on this thread.
 Bytes PlannedForm::shape_for(const Known &known, Bytes row_classes) {
   static thread_local std::string shape;
   shape = known.values;
@@ -254,7 +254,7 @@ KeptPlan *PlannedForm::kept_for(THD *thd, KeptPlans &plans, const Known &known, 
   return plans.find({id_, shape_for(known, row_classes), context}, known.version);
 }
 
-/// `row_classes`: empty, or those that the values have.
+/// `row_classes`: empty, or those of the values.
 KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
                                 Bytes row_classes) const {
   const PlanContext context(thd);
@@ -297,7 +297,7 @@ void PlannedForm::give_back(const char *why) const {
   given_back_.store(why, std::memory_order_relaxed);
 }
 
-/// By the plan of the form, or one for such values. The one that served the like of them is tried before others.
+/// Executes by the plan of the form, or one for such values. The one that served similar values is tried first.
 std::optional<NotNow> PlannedForm::execute_best(const Asked &asked, KeptPlans &plans, const Known *&known,
                                                 Output &output) const {
   const Statement &statement = asked.statement;
@@ -322,7 +322,7 @@ std::optional<NotNow> PlannedForm::execute_best(const Asked &asked, KeptPlans &p
     if (!why || executed.row_classes.empty()) return why;
     other = plan_for(asked.thd, plans, statement, *known, executed.row_classes);
     if (other == nullptr) return NotNow::table_busy;
-    // Others may have left for it.
+    // Making it may have evicted others.
     plan = plan_for(asked.thd, plans, statement, *known, {});
     if (plan != nullptr && plan != other && plan->shown() == other->shown()) {
       plan->serve(executed.row_classes);
@@ -335,7 +335,7 @@ std::optional<NotNow> PlannedForm::execute_best(const Asked &asked, KeptPlans &p
   return execute(asked, plans, *other, executed, known, output);
 }
 
-/// `known` becomes the one by which it was answered.
+/// Sets `known` to the one that the answer was made with.
 std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans, KeptPlan &plan, Executed &executed,
                                            const Known *&known, Output &output) const {
   THD *const thd = asked.thd;
@@ -381,7 +381,7 @@ std::optional<NotNow> PlannedForm::execute(const Asked &asked, KeptPlans &plans,
   return std::nullopt;
 }
 
-/// There are no rows, and the head for that is another one.
+/// Without rows the answer has a different head.
 void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, size_t start,
                                  std::optional<sql::Packets> &packets) {
   output.rewind_or_break(start);
@@ -389,7 +389,7 @@ void PlannedForm::put_other_head(THD *thd, const Known &known, Output &output, s
   known.answer.put_head(*packets, static_cast<uint16_t>(thd->server_status));
 }
 
-/// Values may be such that a plan for all of them is a bad one for these. True: the plan is to be dropped.
+/// A plan for all values may be bad for some. True: the plan has to be dropped.
 bool PlannedForm::is_bad(const KeptPlan &plan, std::optional<NotNow> why, uint64_t rows_read) const {
   if (!why && plan.follows_values()) return false;
   if (why == NotNow::privilege || why == NotNow::table_busy || why == NotNow::value || why == NotNow::killed ||
@@ -415,7 +415,7 @@ void PlannedForm::learn(const Asked &asked, Bytes packets, uint64_t before) cons
   std::string values;
   if (!shape_of(statement.values, values)) return;
   const bool looked = look_at_tables(thd, parts_, [&](std::span<const TABLE *const>, uint64_t found) {
-    // Its values have no places where the tables could not be opened when it was made.
+    // Its values have no places if the tables could not be opened when it was made.
     if (found != version()) return switch_off("its tables were changed");
     if (found != before || !answer || find(shape, values, rows) != nullptr) return;
     if (known_count_.fetch_add(1, std::memory_order_relaxed) >= known_max)

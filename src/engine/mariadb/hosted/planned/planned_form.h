@@ -1,5 +1,5 @@
-// planned_form.h: PlannedForm, how SELECTs of one form are answered by plans that workers keep: its parts, which of its
-// values vary from one execution to the next, and, learnt while the server serves the first of them, how answers look.
+// planned_form.h: PlannedForm, which answers SELECTs of one form by plans that workers keep: its parts, its values that
+// vary between executions, and the bytes of answers, learnt while the server serves the first statements.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@ namespace postern::mariadb {
 void plan_once(bool on);
 bool plans_once();
 
-/// Shared by threads; nothing in it blocks. Learnt answers live as long as it.
+/// Shared by threads; lock-free. Learnt answers live as long as this.
 class PlannedForm final : public StatementPlan {
  public:
-  /// From a text, in which each ? is a value, that the server has served for `thd`. nullptr: `why`, or no plan is made
-  /// for the like of it at all and `why` stays as it is.
+  /// Makes the form of a text, in which each ? is a value, that the server has served for `thd`. nullptr: `why` is set,
+  /// or unchanged for a kind of statement that is never planned.
   static std::shared_ptr<const PlannedForm> make(THD *thd, Bytes text, ParsedText parsed, std::optional<WhyNot> &why);
 
   PlannedForm(FormParts parts, const charset_info_st *collation);
@@ -47,8 +47,8 @@ class PlannedForm final : public StatementPlan {
   void learn(const Asked &asked, Bytes answer, uint64_t before) const override;
 
  private:
-  /// One way to be answered, for one set of the values that shape it. Where the server finds out before it reads that
-  /// there is no row it describes the columns otherwise: answers without rows are learnt by themselves.
+  /// One learnt answer, for one set of the values that shape it. If the server knows before reading that there is no
+  /// row it describes columns differently, so answers without rows are learnt separately.
   struct Known {
     AnswerShape shape;
     uint64_t version;
@@ -59,7 +59,7 @@ class PlannedForm final : public StatementPlan {
     Known *next = nullptr;
   };
 
-  /// For people: the first plan that was made.
+  /// A description of the first plan, for INFORMATION_SCHEMA.
   struct Shown {
     std::string plan;
     Shown *next = nullptr;
@@ -88,7 +88,7 @@ class PlannedForm final : public StatementPlan {
   static void put_other_head(THD *thd, const Known &known, Output &output, size_t start,
                              std::optional<sql::Packets> &packets);
   bool is_bad(const KeptPlan &plan, std::optional<NotNow> why, uint64_t rows_read) const;
-  /// The server answers it from now on, for a long while; `why` in words, a literal.
+  /// Leaves the form to the server for a long while; `why`: the reason, a literal.
   void give_back(const char *why) const;
 
   const FormParts parts_;

@@ -47,7 +47,7 @@ bool JoinPlan::put_values_in_select(SELECT_LEX &select) {
   return put_values_in(*select.join_list) && put_values_in_answer(select);
 }
 
-/// The select list, the order and the groups have no values that vary but those of the session.
+/// In the select list, the order and the groups only session items vary.
 bool JoinPlan::put_values_in_answer(SELECT_LEX &select) {
   List_iterator<Item> all(select.item_list);
   while (Item *one = all++) {
@@ -137,7 +137,7 @@ Item *JoinPlan::make_ranged_of(Item_func &function) {
     calculated_.push_back(value);
   }
   if (found.empty()) return &function;
-  // Of rows the server makes one of each pair of columns.
+  // The server compares row constructors column by column.
   const bool by_reference = ranges_of_ == RangesOf::all_but_equal || function.arguments()[0]->type() == Item::ROW_ITEM;
   if (function.functype() == Item_func::EQUAL_FUNC || (by_reference && function.functype() == Item_func::EQ_FUNC)) {
     comparisons_.push_back(&function);

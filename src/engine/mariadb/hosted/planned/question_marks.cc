@@ -5,8 +5,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// Where the text goes on behind what begins at `at` and has no ? for a value in it: a text, a name in quotes, a
-/// comment. The same place: nothing of the kind begins there.
+/// Returns the end of a string, a quoted name or a comment that begins at `at`; `at` itself if none does.
 size_t skip_quoted(Bytes text, size_t at) {
   const char one = text[at];
   const auto behind = [text](size_t end, size_t size) { return end == Bytes::npos ? text.size() : end + size; };

@@ -1,4 +1,4 @@
-// question_marks.h: where a text of SQL has its values.
+// question_marks.h: finds the places of values in a text of SQL.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace postern::mariadb {
 
-/// The places of each ? that is in no quotes and in no comment.
+/// The places of each ? outside of quotes and comments.
 std::vector<uint32_t> question_marks(Bytes text);
 
 }  // namespace postern::mariadb

@@ -7,7 +7,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// For as long as it lives the values are constants.
+/// While one lives the values are constants.
 class Shown {
  public:
   explicit Shown(std::span<ValueItem *const> values) : values_(values) {
@@ -31,7 +31,7 @@ class Ranged : public Base {
       : Base(std::forward<Arguments>(arguments)...), values_(values) {}
 
   SEL_TREE *get_mm_tree(RANGE_OPT_PARAM *param, Item **condition) override {
-    // A condition that is false for these values is not for others.
+    // A condition that is false for these values may be true for others.
     param->remove_false_where_parts = false;
     const Shown shown(values_);
     return Base::get_mm_tree(param, condition);
@@ -47,7 +47,7 @@ class Ranged : public Base {
   const std::span<ValueItem *const> values_;
 };
 
-/// What finds more than one row. By `=` the optimizer looks for one, or for those of a key, with outer references, too.
+/// A comparison that finds several rows. For `=` the optimizer uses outer references, too.
 template <class Base>
 class RangedKey : public Ranged<Base> {
  public:
@@ -66,8 +66,8 @@ class RangedKey : public Ranged<Base> {
   }
 
  private:
-  /// The server looks for ranges of indexes that begin with a column which is compared with a constant. Columns before
-  /// this one may be equal to values of the execution, which it does not take for constants.
+  /// The server looks for ranges of indexes that begin with a column which is compared with a constant. Earlier columns
+  /// may be equal to values of the execution, which it does not treat as constants.
   static void note_column(Item &column, table_map usable) {
     if (column.type() != Item::FIELD_ITEM || (column.used_tables() & usable) == 0) return;
     const Field &field = *static_cast<Item_field &>(column).field;

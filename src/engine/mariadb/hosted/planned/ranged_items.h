@@ -1,9 +1,9 @@
-// ranged_items.h: comparisons of a column with values of an execution, that ranges of an index are made of.
+// ranged_items.h: comparisons of a column with an execution's values, from which index ranges are made.
 //
-// A value is an outer reference, which the server's range optimizer does not look at. These comparisons show it their
-// values as constants, while it looks for ranges and for no longer: so a plan has the access that the server would take
-// for the values of its first execution, and every later one has the same index walked through ranges of its own
-// (renew_ranges.cc). Nothing that was found out by a value is removed from the conditions.
+// A value is an outer reference, which the server's range optimizer ignores. These comparisons show their values as
+// constants, only while it looks for ranges: so a plan has the server's access for the values of its first execution,
+// and each later execution walks the same index through ranges of its own (renew_ranges.cc). No condition is removed
+// because of a value.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace postern::mariadb {
 
-/// `col IN (...)`: it has its values sorted, and has to be told when they are others.
+/// `col IN (...)`: it sorts its values, and has to be notified of new ones.
 class ValueList {
  public:
   virtual void sort_values() = 0;
@@ -22,8 +22,8 @@ class ValueList {
   ~ValueList() = default;
 };
 
-/// The comparison of `item`, as the parser made it, with `values` in their places, which outlive it. Made in the
-/// arena's memory. Sets `list` if the comparison is a list. nullptr: no range can be made of it; or an error is set.
+/// Makes the comparison that replaces `item`, from the parser, with `values` in their places, which outlive it. In the
+/// arena's memory. Sets `list` if it is an IN list. nullptr: it gives no range; or an error is set.
 Item *make_ranged(THD *thd, Item_func &item, std::span<ValueItem *const> values, ValueList *&list);
 
 }  // namespace postern::mariadb

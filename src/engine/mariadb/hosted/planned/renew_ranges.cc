@@ -40,7 +40,7 @@ Item *without_guard(Item *condition) {
 
 }  // namespace
 
-/// False: one of them could not be made anew.
+/// False: one of them cannot be renewed.
 bool JoinPlan::note_ranges() {
   if (!varies()) return true;
   for (const Subquery &one : subqueries_)

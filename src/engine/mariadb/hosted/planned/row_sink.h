@@ -1,5 +1,5 @@
-// row_sink.h: RowSink, to which the server's executor sends the rows of a kept plan: the server's own protocol writes
-// each, and it goes where the worker's answers go.
+// row_sink.h: RowSink, which receives rows of a kept plan from the server's executor: the server's own protocol code
+// encodes each row, and the sink adds it to the worker's answer.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"
@@ -7,15 +7,15 @@
 
 namespace postern::mariadb {
 
-/// Belongs to a plan; between begin() and the end of the execution it writes to that one's packets.
+/// Belongs to a plan; from begin() to the end of the execution it writes to that execution's packets.
 class RowSink final : public select_send {
  public:
   explicit RowSink(THD *home) : select_send(home) {}
 
   void begin(THD *attached, Protocol &protocol, sql::Packets &packets, const sql::Answer &answer);
-  /// No row, or only a part of the rows, was taken, for they are more bytes than a turn allows.
+  /// Whether rows were refused because they exceed the bytes that a turn allows.
   bool overflowed() const { return overflowed_; }
-  /// The columns are not those of the answer that the server has given before.
+  /// Whether the columns differ from those of the server's earlier answer.
   bool mismatched() const { return mismatched_; }
   uint64_t sent() const { return sent_; }
 

@@ -16,7 +16,8 @@ bool is_named(const Item_func &function, std::string_view name) {
   return std::string_view(own.str, own.length) == name;
 }
 
-/// Passes on what its argument is and gives. The server's functions know a new execution by the session's query_id.
+/// Forwards its argument's properties and value. The server's functions recognise a new execution by the session's
+/// query_id.
 class SessionValue final : public Item_func_rollup_const, public ValueItem {
  public:
   using Item_func_rollup_const::Item_func_rollup_const;
@@ -81,7 +82,7 @@ class AccountOfSession final : public Item_func_user {
   }
 };
 
-/// The function itself, or one in its place that asks the session each time. nullptr: there is no memory.
+/// The function itself, or a replacement that reads the session each time. nullptr: out of memory.
 Item *asking_anew(THD *thd, Item_func &function) {
   Item *made = &function;
   if (is_named(function, "connection_id")) made = new (thd->mem_root) ConnectionId(thd);

@@ -1,8 +1,8 @@
-// session_items.h: functions without arguments that are constant while a statement runs and another value the next
-// time: NOW(), LAST_INSERT_ID(), DATABASE() and others.
+// session_items.h: functions without arguments that are constant during a statement and may differ in the next: NOW(),
+// LAST_INSERT_ID(), DATABASE() and others.
 //
-// To the optimizer each is a column of a row around the statement, like the values of an execution: nothing that is
-// kept from one execution to the next may depend on it. Their values come from the session while the plan is executed.
+// For the optimizer each is an outer reference, like the values of an execution, so nothing kept between executions can
+// depend on it. The session provides their values while the plan is executed.
 #pragma once
 
 #include "engine/mariadb/hosted/planned/server.h"
@@ -17,15 +17,15 @@ enum class SessionFunction : uint8_t {
 };
 
 SessionFunction session_function(const Item &item);
-/// Whether it tells the time.
+/// Whether it returns the current time.
 bool tells_time(const Item_func &function);
 
-/// What stands in the place of such a function in a plan. In the memory of the arena, which destroys it. nullptr: there
-/// is no memory.
+/// Makes the item that replaces such a function in a plan, in the arena's memory; the arena destroys it. nullptr: out
+/// of memory.
 ValueItem *make_session_item(THD *thd, Item_func &function);
 
-/// The same around an expression without columns that has session items in it. A range of an index may begin or end
-/// there: for that it can be shown to the optimizer. nullptr: there is no memory.
+/// The same for an expression without columns that contains session items. It may bound an index range, so it can be
+/// shown to the optimizer. nullptr: out of memory.
 ValueItem *make_session_value(THD *thd, Item &expression);
 
 }  // namespace postern::mariadb

@@ -1,7 +1,7 @@
-// table_figures.h: TableFigures, the statistics by which a table was planned with: its rows, and for each part of an
-// index the rows that have equal values there.
+// table_figures.h: TableFigures, the statistics with which a table was planned: its rows, and for each part of an index
+// the rows with equal values.
 //
-// A plan's, like the table that it has open.
+// Owned by a plan, like its open table.
 #pragma once
 
 #include "engine/sql/plans/table_statistics.h"
@@ -12,11 +12,11 @@ namespace postern::mariadb {
 
 class TableFigures {
  public:
-  /// Those that the table has from its storage engine.
+  /// The statistics that the table got from its storage engine.
   explicit TableFigures(const TABLE &table);
 
-  /// Asks the storage engine, as the thread of the table's own THD. False: a figure is more than twice as large as it
-  /// was, or less than half, or engine-independent statistics have been read anew.
+  /// Queries the storage engine; the thread acts as the table's THD. False: a figure has more than doubled or halved,
+  /// or engine-independent statistics were read again.
   bool are_alike(TABLE &table) const;
 
  private:

@@ -6,7 +6,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// What all of them are to the optimizer: no constants, and nothing to be copied.
+/// Common behaviour towards the optimizer: not constant, and not copied.
 template <class Cache>
 class Outer : public Cache {
  public:

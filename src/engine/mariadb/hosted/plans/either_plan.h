@@ -1,5 +1,5 @@
-// either_plan.h: EitherPlan, two plans for statements of one form: the first answers most of them, and the second those
-// that the first leaves for the rows that they find.
+// either_plan.h: EitherPlan, two plans for statements of one form: the first answers most of them, the second those
+// that the first leaves because of the rows found.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace postern::mariadb {
 
-/// Shared by threads; nothing in it blocks.
+/// Shared by threads; lock-free.
 class EitherPlan final : public StatementPlan {
  public:
-  /// Both read, the same tables.
+  /// Both must read the same tables.
   EitherPlan(std::shared_ptr<const StatementPlan> first, std::shared_ptr<const StatementPlan> second)
       : first_(std::move(first)), second_(std::move(second)) {
     note_version(first_->version());
@@ -35,7 +35,7 @@ class EitherPlan final : public StatementPlan {
  private:
   bool prefers_second() const;
 
-  const std::shared_ptr<const StatementPlan> first_;  // rests for a while where it has often read for nothing
+  const std::shared_ptr<const StatementPlan> first_;  // pauses for a while after it has often read in vain
   const std::shared_ptr<const StatementPlan> second_;
 };
 

@@ -1,12 +1,11 @@
-// newest_first.h: NewestFirst, a list of facts that threads learn and that none of them takes away.
+// newest_first.h: NewestFirst, a list of learnt facts that is never shortened.
 #pragma once
 
 #include <atomic>
 
 namespace postern::mariadb {
 
-/// A list that is only added to, by any thread and without blocking, and lives as long as its owner. `One` has a member
-/// `next`.
+/// Any thread adds to it, lock-free; elements live as long as the list. `One` has a member `next`.
 template <class One>
 class NewestFirst {
  public:
@@ -22,7 +21,7 @@ class NewestFirst {
   NewestFirst &operator=(const NewestFirst &) = delete;
 
   const One *first() const { return first_.load(std::memory_order_acquire); }
-  /// `added` is the list's from here on.
+  /// Takes ownership of `added`.
   void push(One *added) {
     added->next = first_.load(std::memory_order_acquire);
     while (!first_.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {

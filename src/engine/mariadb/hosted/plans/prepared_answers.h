@@ -22,13 +22,13 @@ struct PreparedAnswer {
   PreparedAnswer *next = nullptr;
 };
 
-/// Any thread; nothing in it blocks. Answers live as long as it does.
+/// Any thread; lock-free. Answers live as long as this.
 class PreparedAnswers {
  public:
-  /// The answer for the session, with this version of the table; nullptr: not known.
+  /// The answer for the session with this version of the table; nullptr: unknown.
   const PreparedAnswer *find(THD *thd, uint64_t version) const;
-  /// After the server has answered PREPARE of a statement of `plan`, which owns these. `before`: the plan's
-  /// version() as it was before that; `columns`: the server's note for the statement then.
+  /// Called after the server has answered PREPARE of a statement of `plan`, which owns this. `before`: the plan's
+  /// version() before that; `columns`: the server's metadata note for the statement.
   void learn(const StatementPlan &plan, THD *thd, Bytes answer, uint64_t before, const ClientMetadata &columns);
 
  private:

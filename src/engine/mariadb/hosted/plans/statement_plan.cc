@@ -5,7 +5,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// More would mean a table that is altered all the time, or clients of ever other forms.
+/// More would mean a table that is altered all the time, or ever-changing clients.
 constexpr uint32_t known_max = 32;
 
 }  // namespace

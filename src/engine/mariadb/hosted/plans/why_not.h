@@ -1,4 +1,4 @@
-// why_not.h: WhyNot, why a statement has no plan.
+// why_not.h: WhyNot, the reasons that a statement has no plan.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class WhyNot : uint8_t {
 #undef WHY_NOT
 };
 
-/// In words, for people.
+/// The reason in words.
 constexpr std::string_view words(WhyNot why) {
   switch (why) {
 #define WHY_NOT(name, text) \
@@ -24,7 +24,7 @@ constexpr std::string_view words(WhyNot why) {
   return {};
 }
 
-/// Whether it is not the statement's, but what its table is like just now.
+/// Whether the reason lies in the table's present state, not in the statement.
 constexpr bool is_of_table(WhyNot why) {
   return why >= WhyNot::no_column;
 }

@@ -11,7 +11,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// Integers below it are the same as integers and as doubles, which clients bind where others bind integers.
+/// Integers below it are exact as doubles, which some clients bind in place of integers.
 constexpr int64_t exact_end = int64_t{1} << 53;
 constexpr int64_t interval_end = int64_t{1} << 31;
 
@@ -39,11 +39,11 @@ bool sum_of(const FormValue &place, std::span<const Value> arguments, Number &su
     case FormValue::Sum::multiply: overflows = __builtin_mul_overflow(left.value, right.value, &sum.value); break;
     case FormValue::Sum::negate: sum.value = -left.value; break;
   }
-  // Of doubles it would be a negative zero.
+  // With doubles it would be a negative zero.
   const bool has_negative = left.value < 0 || right.value < 0 || place.sum == FormValue::Sum::negate;
   const bool may_be_signed = sum.value == 0 && has_negative && place.sum >= FormValue::Sum::multiply;
   sum.is_natural = is_pair && (left.is_natural || right.is_natural);
-  // Below zero an unsigned result is an error, or is none, as the sql_mode has it.
+  // Whether a negative unsigned result is an error depends on the sql_mode.
   return !overflows && !may_be_signed && is_same_as_double(sum.value) && !(sum.is_natural && sum.value < 0);
 }
 
@@ -130,14 +130,14 @@ bool integer_of_variable(const std::string &name, Value &value) {
   return !is_null;
 }
 
-/// To the server both are unsigned.
+/// Both are unsigned, as in the server.
 Value number_of_session(FormValue::From which) {
   const THD *const thd = current_thd;
   return Value::of_natural(which == FormValue::From::told_id ? thd->first_successful_insert_id_in_prev_stmt
                                                              : thd->variables.pseudo_thread_id);
 }
 
-/// The server puts NOW() into a TIMESTAMP without a time zone, which has no way back from an hour that comes twice.
+/// The server stores NOW() in a TIMESTAMP without a time zone; conversion back would be ambiguous in a repeated hour.
 bool store_time(Field &field, const FormValue &place, std::span<const Value> arguments) {
   field.set_notnull();
   if (place.time.what == FormTime::What::now && place.terms.empty() && field.type() == MYSQL_TYPE_TIMESTAMP) {

@@ -16,7 +16,7 @@ bool store_number(Field &field, const Value &value) {
   return field.store(static_cast<longlong>(value.integer()), false) == 0;
 }
 
-/// Bytes without a character set are compared as such with those of a column, and as something else with a text.
+/// Bytes without a character set compare as bytes with a binary column, but differently with a text.
 bool store_text(THD *thd, Field &field, Exact exact, const Value &value) {
   const Bytes text = value.bytes();
   CHARSET_INFO *const charset = field.charset();
@@ -28,7 +28,7 @@ bool store_text(THD *thd, Field &field, Exact exact, const Value &value) {
   return field.store(text.data(), text.size(), charset) == 0;
 }
 
-/// Stores the characters that `text` encodes in Unicode, whatever the connection's character set is.
+/// Stores the Unicode characters of `text`, whatever the connection's character set.
 bool store_unicode(Field &field, Exact exact, Bytes text) {
   CHARSET_INFO *const unicode = &my_charset_utf8mb4_general_ci;
   CHARSET_INFO *const charset = field.charset();

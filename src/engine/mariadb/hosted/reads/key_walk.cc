@@ -18,7 +18,7 @@ constexpr char wild_escape = '\\';
 constexpr char wild_one = '_';
 constexpr char wild_many = '%';
 
-/// While one lives, the column is where the record has it, and not in its table's.
+/// While one lives, the column points into this record, not into its table's.
 class InRecord {
  public:
   InRecord(Field &field, const TABLE &table, const unsigned char *record)
@@ -103,7 +103,7 @@ bool KeyWalk::value_at(const ResolvedCondition &condition, size_t at, Value &val
   return at < values.size() && value_of(values[at], arguments_, value);
 }
 
-/// The value at that place, if it is exactly what the column holds then.
+/// Stores the value of that place, if the column then holds it exactly.
 bool KeyWalk::store(const ResolvedCondition &condition, size_t at, Record &record) const {
   Field &field = field_of(condition);
   const InRecord moved(field, *table_, record.data());
@@ -129,7 +129,7 @@ uint32_t KeyWalk::key_length(size_t parts) const {
 void KeyWalk::copy_key(Record &key, size_t parts) {
   const uint32_t length = key_length(parts);
   key.resize(length);
-  if (length == 0) return;  // of which the server would make the whole key
+  if (length == 0) return;  // which the server would use as the whole key
   key_copy(key.data(), key_record_.data(), &table_->key_info[read_->index], length, true);
 }
 
@@ -142,7 +142,7 @@ bool KeyWalk::make_keys() {
         break;
       case FormTest::null: store_null(part, key_record_); break;
       case FormTest::in:
-      case FormTest::tuple: break;  // below, when all others are there
+      case FormTest::tuple: break;  // below, after all others
       default: return false;
     }
   }
@@ -182,8 +182,8 @@ bool KeyWalk::make_list() {
   return true;
 }
 
-/// Both ends of a walk: those of the condition on the next part, else all rows equal in the parts before, and no NULL
-/// where the condition is true for none.
+/// Both ends of a walk: those of the condition on the next part, otherwise all rows equal in the earlier parts;
+/// excludes NULL if the condition is never true for it.
 bool KeyWalk::make_range() {
   const size_t parts = read_->parts.size();
   for (End *const end : {&low_, &high_}) {
@@ -213,7 +213,7 @@ bool KeyWalk::make_range() {
   return true;
 }
 
-/// As the server makes the ends of a range from a pattern, and every row is judged by the pattern, too.
+/// Makes the ends of a range from a pattern as the server does; every row is also checked against the pattern.
 bool KeyWalk::make_prefix(const ResolvedCondition &condition) {
   if (!add_judged(condition)) return false;
   const Bytes pattern = judged_.back().pattern;
@@ -257,7 +257,7 @@ bool KeyWalk::add_judged(const ResolvedCondition &condition) {
     if (thd_->variables.sql_mode & MODE_NO_BACKSLASH_ESCAPES || !text_is_same(thd_, field_of(condition), value.bytes()))
       return false;
   } else {
-    // A long text stands outside the record, in a place that the column has but one of.
+    // A long text is stored outside the record, in a single buffer of the column.
     const bool outside = field_of(condition).flags & BLOB_FLAG;
     const bool again = std::ranges::any_of(
         judged_, [&](const Judged &other) { return other.count != 0 && other.condition->field == condition.field; });
@@ -333,7 +333,7 @@ int KeyWalk::next_of_range() {
   return within_range(table_->file->ha_index_prev(table_->record[0]));
 }
 
-/// On the way down: the end of it, if the row is below the low end.
+/// Downwards: ends the walk if the row is below the low end.
 int KeyWalk::within_range(int code) const {
   if (code != 0 || !low_.given) return code == HA_ERR_KEY_NOT_FOUND ? HA_ERR_END_OF_FILE : code;
   const int order = key_cmp(table_->key_info[read_->index].key_part, low_.key.data(), low_.key.size());

@@ -1,8 +1,8 @@
-// key_walk.h: KeyWalk, the rows of a recognised read, one after the other, from a table that is open and locked in the
-// session that asks.
+// key_walk.h: KeyWalk, which reads the rows of a recognised read one by one, from a table that is open and locked in
+// the client's session.
 //
-// Rows come as the server's own access by the same index gives them, by the same calls, so that its counters count the
-// same. Filters are judged by the columns' own comparison with values that they hold exactly.
+// It makes the same calls as the server's own access by that index, so rows and counters are the same. Filters use the
+// columns' own comparison, with values that the columns hold exactly.
 #pragma once
 
 #include <optional>
@@ -23,11 +23,11 @@ namespace postern::mariadb {
 /// Kept by a thread from one read to the next, for its memory. From open() to close() the table must stay open.
 class KeyWalk {
  public:
-  /// More rows were looked at than a turn allows.
+  /// More rows were examined than a turn allows.
   static constexpr int too_much = -1;
 
-  /// Puts the form's values into keys, and begins to read by the index, or returns why not. close() must follow in any
-  /// case, while the table is still open. The arguments outlive the walk.
+  /// Converts the form's values to keys, and begins to read by the index, or returns why not. close() must follow in
+  /// any case, while the table is still open. The arguments outlive the walk.
   std::optional<NotNow> open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
                              std::span<const Value> arguments);
   /// Idempotent.
@@ -41,22 +41,22 @@ class KeyWalk {
   int code() const { return code_; }
   /// Rows read, matching or not.
   uint64_t examined() const { return examined_; }
-  /// Keys of which each is looked up by equality; 0: a range.
+  /// Keys looked up by equality; 0: a range.
   size_t keys() const { return keys_used_; }
-  /// Notes the row that was read last.
+  /// Notes the last row read.
   void note();
-  /// Whether the row read last equals the noted one in every column that the statement orders by.
+  /// Whether the last row equals the noted one in every column of ORDER BY.
   bool ties_with_noted() const;
 
  private:
   using Record = std::vector<unsigned char>;
   struct End {
-    bool given = false;  ///< else the index's own end
+    bool given = false;  ///< otherwise the index's own end
     bool included = true;
     uint32_t parts = 0;
     Record key;
   };
-  /// A condition to be judged of every row, with its values in records of their own.
+  /// A condition to check for every row, with its values in records of their own.
   struct Judged {
     const ResolvedCondition *condition;
     uint32_t first;  // in records_
@@ -98,7 +98,7 @@ class KeyWalk {
   Record key_record_;
   std::vector<Record> records_;
   uint32_t records_used_ = 0;
-  std::vector<Record> keys_;  // to read by equality, one after the other
+  std::vector<Record> keys_;  // keys to read by equality, one by one
   size_t keys_used_ = 0;
   size_t key_ = 0;
   bool in_key_ = false;  // a row of keys_[key_] was read

@@ -1,8 +1,8 @@
 // read_form.h: ReadForm, the meaning of a SELECT of rows by key, and ResolvedRead, the same in terms of an open table.
 //
-// Recognition (recognise.h) makes a ReadForm from the server's parse tree of a statement. It has names as they were
-// written, and places of values in place of values: so one form serves every execution of a prepared statement, and
-// every text that differs in its literals only. Immutable once made; shared by threads.
+// Recognition (recognise.h) makes a ReadForm from the server's parse tree of a statement. It has names as written, and
+// places instead of values: so one form serves every execution of a prepared statement, and all texts that differ only
+// in literals. Immutable once made; shared by threads.
 //
 //   SELECT u.name FROM users AS u WHERE u.id = 42 AND deleted_at IS NULL LIMIT 1
 //   -> table users; columns {name}; conditions {id = argument 0, deleted_at IS NULL}; limit argument 1
@@ -19,12 +19,12 @@
 
 namespace postern::mariadb {
 
-/// A point in time: when the statement begins, or its day.
+/// A point in time: the begin of the statement, or its day.
 struct FormTime {
   enum class What : uint8_t { now, utc, date, utc_date };
   What what = What::now;
-  uint8_t digits = 0;      ///< behind the point of its seconds
-  uint8_t unit = 0;        ///< the interval's: a number of the server's interval_type
+  uint8_t digits = 0;      ///< digits after the point of its seconds
+  uint8_t unit = 0;        ///< the interval's unit, an interval_type of the server
   bool backwards = false;  ///< the interval is subtracted
 
   bool operator==(const FormTime &) const = default;
@@ -33,13 +33,13 @@ struct FormTime {
 /// Where a value comes from.
 struct FormValue {
   enum class From : uint8_t {
-    argument,  ///< the execution's: a literal of the text that the normaliser took out, or a parameter
+    argument,  ///< the execution's: a literal that the normaliser took out of the text, or a parameter
     integer,   ///< written in the statement; `integer`
-    text,      ///< written in the statement, in the connection's character set as it was then; `text`
-    sum,       ///< computed of `terms` as `sum` says: computed_value.h
+    text,      ///< written in the statement, in the connection's character set at that time; `text`
+    sum,       ///< computed from `terms` by `sum`: computed_value.h
     seconds,   ///< UNIX_TIMESTAMP()
     time,      ///< `time`
-    variable,  ///< a user's, of the session, while it has an integer; `text` is its name
+    variable,  ///< a user variable of the session that holds an integer; `text` is its name
     told_id,   ///< LAST_INSERT_ID()
     session,   ///< CONNECTION_ID()
     // Only for a column's new value, never for comparisons:
@@ -53,22 +53,22 @@ struct FormValue {
   enum class Sum : uint8_t { add, subtract, multiply, negate };
   Sum sum = Sum::add;
   FormTime time{};
-  /// A sum has two of them, or the one that is negated; a time has the number of its interval, or none.
+  /// A sum has two, or one to negate; a time has the number of its interval, or none.
   std::vector<FormValue> terms{};
 
   bool operator==(const FormValue &) const = default;
 };
 
-/// Whether it asks the time.
+/// Whether it depends on the time.
 bool is_of_time(const FormValue &value);
-/// Whether it is another one in each session: it has a user's variable, or a number that the session has.
+/// Whether it depends on the session: it contains a user variable, LAST_INSERT_ID() or CONNECTION_ID().
 bool is_of_session(const FormValue &value);
-/// Whether it has LAST_INSERT_ID().
+/// Whether it contains LAST_INSERT_ID().
 bool is_of_told_id(const FormValue &value);
 
 using sql::FormTest;
 
-/// One of the conditions that all must be true of a row. BETWEEN is two of them.
+/// One of the conditions that must all be true for a row. BETWEEN is two of them.
 struct FormCondition {
   std::string column;
   FormTest test = FormTest::equal;
@@ -82,8 +82,8 @@ struct FormWanted {
   enum class What : uint8_t {
     column,       ///< `column`
     all_columns,  ///< `*`: every column that is visible, in the table's order
-    constant,     ///< an integer written there, as in SELECT 1; `integer`
-    count,        ///< COUNT(*), COUNT(1), or, with a column, COUNT(c): the only thing wanted then
+    constant,     ///< an integer literal, as in SELECT 1; `integer`
+    count,        ///< COUNT(*), COUNT(1), or, with a column, COUNT(c): alone in the select list
   };
   What what = What::column;
   std::string column;
@@ -111,10 +111,10 @@ struct ReadForm {
   std::optional<FormValue> limit;
   std::optional<FormValue> offset;  ///< only with a limit
   FormLock lock = FormLock::none;
-  bool skips_locked = false;  ///< SKIP LOCKED: rows that another transaction has locked are passed over
-  /// SELECT EXISTS (SELECT ... conditions): always one row, of the integer 1 or 0; `wanted` says nothing then.
+  bool skips_locked = false;  ///< SKIP LOCKED: skips rows that another transaction has locked
+  /// SELECT EXISTS (SELECT ... conditions): always one row, of the integer 1 or 0; `wanted` is unused then.
   bool exists = false;
-  uint16_t arguments = 0;  ///< that an execution must have
+  uint16_t arguments = 0;  ///< values that an execution must have
 
   bool operator==(const ReadForm &) const = default;
 };
@@ -124,21 +124,21 @@ inline bool counts_rows(const ReadForm &form) {
   return form.exists || (form.wanted.size() == 1 && form.wanted[0].what == FormWanted::What::count);
 }
 
-/// The values for which a look-up by the column's key, or a comparison with the column, is exactly the server's
-/// comparison. All others are left to the server. resolve_read.h has the reasons.
+/// The kinds of values for which a lookup in the column's index, or a comparison with the column, equals the server's
+/// comparison exactly. All others are left to the server. resolve_read.h has the reasons.
 enum class Exact : uint8_t {
-  /// An integer that the column can have; a double without a fraction and below 2^53, a text of at most 15 digits with
-  /// no leading zero, blank or plus, if the column can have its integer.
+  /// An integer in the column's range; or a double without a fraction and below 2^53, or a text of an integer in range,
+  /// with at most 15 digits and no leading zero, blank or plus.
   integer,
   /// An integer or decimal with no more digits before and after the point than the column has.
   decimal,
-  /// A text that character_sets_agree() with the column, no longer than it has room for.
+  /// A text that character_sets_agree() with the column, and fits it.
   text,
-  /// As `text`; exactly as long as the column too: BINARY(n).
+  /// As `text`, and exactly as long as the column: BINARY(n).
   binary_fixed,
   /// A text 'YYYY-MM-DD' of a date that exists, no part of it zero.
   date,
-  /// A text 'YYYY-MM-DD hh:mm:ss[.f]' of a time that exists, with no more digits of a second than the column has.
+  /// A text 'YYYY-MM-DD hh:mm:ss[.f]' of a time that exists, with no more fractional digits than the column has.
   datetime,
 };
 
@@ -158,10 +158,11 @@ struct ResolvedRead {
   std::vector<ResolvedCondition> range;  ///< for the next part: at most one lower, one upper bound; or one `like`
   std::vector<ResolvedCondition> filters;  ///< to be judged of every row found
   bool backwards = false;                  ///< the walk goes down the index
-  /// Rows come in the order that the statement asks for, or in the one that the server would give them without asking.
-  /// If not, and two rows or more match, the statement is the server's, which might choose another index and order.
+  /// Rows come in the order of ORDER BY, or, without one, in the server's order. If not, and two rows or more match,
+  /// the statement is left to the server, which might choose another index and order.
   bool ordered = true;
-  /// The order asked for may leave rows equal: in ReadForm::order alike, two rows next to each other are the server's.
+  /// ORDER BY may leave rows equal: if two neighbouring rows are equal in ReadForm::order, the statement is left to the
+  /// server.
   bool ties = false;
   std::vector<uint16_t> columns;  ///< to send, positions in TABLE::field, in order; neither constants nor counts
 };

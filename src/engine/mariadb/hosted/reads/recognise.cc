@@ -13,7 +13,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// A form is kept for long, so it must be small; whoever names thousands of values gains little by one.
+/// A form is kept for long, so it must be small; a statement with thousands of values gains little from one.
 constexpr size_t conditions_max = 32;
 constexpr size_t wanted_max = 512;
 
@@ -39,7 +39,7 @@ std::optional<WhyNot> Recogniser::run() {
 }
 
 std::optional<WhyNot> Recogniser::check_statement() const {
-  // A prepared statement has a result that sends rows to the client; every other keeps them.
+  // A prepared statement's own result sends rows to the client; any other stores them.
   const bool keeps_rows = lex_.result != nullptr && lex_.result->result_interceptor() != nullptr;
   if (lex_.describe || lex_.analyze_stmt || lex_.exchange || keeps_rows || lex_.proc_list.elements || lex_.sphead)
     return WhyNot::into;
@@ -65,8 +65,8 @@ std::optional<WhyNot> Recogniser::check_select(SELECT_LEX &select) const {
   return std::nullopt;
 }
 
-/// SELECT EXISTS (SELECT ... ) AS name. Without the name the column is called by the text, literals and all: it is the
-/// same only where none was taken out.
+/// SELECT EXISTS (SELECT ... ) AS name. Without an alias the column is named after the text, including literals: that
+/// is the same only if no literal was taken out.
 std::optional<WhyNot> Recogniser::read_exists(SELECT_LEX &select) {
   if (const auto why = check_select(select)) return why;
   Item *const item = select.item_list.elements == 1 ? select.item_list.head() : nullptr;
@@ -133,7 +133,7 @@ std::optional<WhyNot> Recogniser::read_table(SELECT_LEX &select) {
   return std::nullopt;
 }
 
-/// One index that the server may use, for whatever it needs one.
+/// One index that the server may use, for any purpose.
 std::optional<WhyNot> Recogniser::read_hints(const TABLE_LIST &table) {
   if (table.index_hints == nullptr || table.index_hints->elements == 0) return std::nullopt;
   const Index_hint &hint = *table.index_hints->head();
@@ -144,8 +144,7 @@ std::optional<WhyNot> Recogniser::read_hints(const TABLE_LIST &table) {
   return std::nullopt;
 }
 
-/// A name of another table, or of the table by its own name where it has an alias, is an error, which the server
-/// reports.
+/// Another table's name, or the table's own name in spite of an alias, is an error, which the server reports.
 bool Recogniser::is_own_name(const Item_ident &ident) const {
   if (ident.table_name.str && ident.table_name.length &&
       !compat::same_name(table_alias_charset, ident.table_name.str, table_->alias.str))
@@ -213,12 +212,12 @@ bool Recogniser::parameter(const Item *item, FormValue &value) const {
 }
 
 bool Recogniser::value(Item *item, FormValue &value) const {
-  // A parameter that had a value once calls itself a constant.
+  // A parameter that had a value once reports itself as a constant.
   if (parameter(item, value)) return true;
   if (item->type() != Item::CONST_ITEM || !item->basic_const_item()) return false;
   switch (item->cmp_type()) {
     case INT_RESULT:
-      // 0x41 and b'1' are integers or text, as it turns out.
+      // 0x41 and b'1' are integers or text, depending on the context.
       if (item->type_handler() == &type_handler_hex_hybrid) return false;
       value.from = FormValue::From::integer;
       value.integer = item->val_int();

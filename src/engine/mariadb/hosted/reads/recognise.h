@@ -1,7 +1,7 @@
-// recognise.h: from the server's parse tree of a statement to a ReadForm.
+// recognise.h: translates the server's parse tree of a statement to a ReadForm.
 //
 // Only the server's own parser decides the meaning of a statement: a form is recognised if every part of it is
-// understood, and anything else in the tree makes the statement the server's. Resolution decides, against the table,
+// understood, and anything else in the tree leaves the statement to the server. Resolution decides, against the table,
 // whether columns and index exist, and whether the values compare exactly (resolve_read.h).
 #pragma once
 
@@ -19,12 +19,12 @@ struct LEX;
 
 namespace postern::mariadb {
 
-/// Whether a statement's text was parsed as it is, or its form, which has a ? in the place of each literal. By such a
-/// text the server calls columns that have no name.
+/// Whether a statement's text was parsed unchanged, or its form, with a ? for each literal. The server names unnamed
+/// columns after that text.
 enum class ParsedText : uint8_t { own, form };
 
-/// Sets `form` to the meaning of a parsed statement, or returns why it has none. `lex` may have been prepared, and
-/// executed, since. The THD's connection collation must be the one that it was parsed with.
+/// Sets `form` to the meaning of a parsed statement, or returns why it has none. `lex` may have been prepared and
+/// executed since. The THD's connection collation must be the one at parsing.
 std::optional<WhyNot> recognise(THD *thd, LEX &lex, ParsedText parsed, ReadForm &form);
 
 }  // namespace postern::mariadb

@@ -1,5 +1,5 @@
-// recogniser.h: Recogniser, which reads the server's parse tree of a SELECT, and lends the parts that all statements
-// have: the table, WHERE, values.
+// recogniser.h: Recogniser, which reads the server's parse tree of a SELECT, and the parts common to all statements:
+// the table, WHERE, values.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace postern::mariadb {
 
-/// Values that a statement may have; whoever names thousands of them gains little by a form.
+/// The maximum of values in a statement; a statement with thousands gains little from a form.
 inline constexpr size_t plan_values_max = 256;
 
 inline std::string text_of(const LEX_CSTRING &name) {
@@ -27,7 +27,7 @@ class Recogniser {
   std::optional<WhyNot> run();
 
  protected:
-  /// What must not be in any statement, whatever its command is.
+  /// Refuses clauses that no recognised statement may have, whatever its command.
   std::optional<WhyNot> check_statement() const;
   std::optional<WhyNot> check_select(SELECT_LEX &select) const;
   std::optional<WhyNot> read_exists(SELECT_LEX &select);
@@ -45,7 +45,7 @@ class Recogniser {
   bool is_own_name(const Item_ident &ident) const;
   bool value(Item *item, FormValue &value) const;
   std::optional<WhyNot> add(FormTest test, Item *left, Item **values, uint count);
-  /// One as value() reads it, or one that is computed of such and of the time before any row is read.
+  /// A value that value() accepts, or one computed from such values and the time, before any row is read.
   bool any_value(Item *item, FormValue &to, int depth = 0);
   bool number(Item *item, FormValue &to, int depth);
   bool read_sum(Item_func &function, FormValue &to, int depth);

@@ -115,7 +115,7 @@ std::optional<WhyNot> Resolution::check_table() const {
                              share.table_category == TABLE_CATEGORY_USER && !table_.versioned();
     if (!partitioned) return WhyNot::table_feature;
   }
-  // Elsewhere the server leaves these words out.
+  // Other storage engines ignore SKIP LOCKED.
   if (form_.skips_locked && (table_.file->ha_table_flags() & HA_CAN_SKIP_LOCKED) == 0) return WhyNot::skip_locked;
   return std::nullopt;
 }
@@ -138,7 +138,7 @@ std::optional<WhyNot> Resolution::resolve_conditions() {
     if (!may_be_read(field)) return WhyNot::computed;
     const FormTest test = form_.conditions[at].test;
     const bool of_null = test == FormTest::null || test == FormTest::not_null;
-    // In a column that cannot be NULL a zero date is NULL, and a new AUTO_INCREMENT value may be.
+    // IS NULL on a NOT NULL column also finds zero dates, and may find a new AUTO_INCREMENT value.
     if (test == FormTest::null && !field.real_maybe_null()) return WhyNot::null_test;
     if (!of_null && !exactness(field, resolved.exact)) return WhyNot::column_type;
     if (!std::ranges::all_of(form_.conditions[at].values,
@@ -264,7 +264,7 @@ std::optional<WhyNot> resolve_wanted(const ReadForm &form, const TABLE &table, s
       columns.push_back(at);
     }
   }
-  if (form.exists) columns.clear();  // they are there; nobody reads them
+  if (form.exists) columns.clear();  // they exist; they are not read
   const bool readable = std::ranges::all_of(columns, [&](uint16_t at) { return may_be_read(*table.field[at]); });
   return readable ? std::nullopt : std::optional(WhyNot::computed);
 }

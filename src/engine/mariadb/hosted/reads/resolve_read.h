@@ -1,17 +1,17 @@
-// resolve_read.h: from a ReadForm's names to the columns and the index of an open table.
+// resolve_read.h: resolves a ReadForm's names to columns and an index of an open table.
 //
-// The heart of it is exactness: a value is looked up in an index only where that finds the rows for which the server's
-// comparison is true, and no others. By type of column:
-// - Integers: a number in a text is compared as a double by the server, with BIGINT as an integer; a double as a
-//   double. So only a value with one integer for all of these is exact, and below 2^53.
-// - DECIMAL of at most 15 digits: integers and decimals only, and doubles that are integers, as which they come. Texts
-//   and other doubles are compared as doubles.
-// - CHAR, VARCHAR, TEXT: texts only; a number makes numbers of all rows. The column's collation wins over the value's.
-//   The value must mean the same characters in the column's character set: character_sets_agree().
-// - VARBINARY: the bytes. BINARY(n) is compared with its zero bytes, but they are filled up in a key: n bytes only.
-// - CHAR under a NO PAD collation: none. Its key has blanks that the comparison does not see, and a letter that is
-//   compared as two ('ß' as 'ss') has more of them.
-// - DATE, DATETIME: texts as the server would write them; others may mean a time, a time zone, or draw a warning.
+// It must be exact: a value is looked up in an index only if that finds exactly the rows for which the server's
+// comparison is true. By type of column:
+// - Integers: the server compares a number in a text as a double, or, with BIGINT, as an integer; a double as a double.
+//   So a value is exact only if all of these give the same integer, below 2^53.
+// - DECIMAL of at most 15 digits: integers and decimals only, including doubles with integral values, which come as
+//   integers. Texts and other doubles are compared as doubles.
+// - CHAR, VARCHAR, TEXT: texts only; a number would convert all rows to numbers. The column's collation wins over the
+//   value's. The value must mean the same characters in the column's character set: character_sets_agree().
+// - VARBINARY: bytes. BINARY(n) is compared including its padding, but keys are padded: exactly n bytes only.
+// - CHAR under a NO PAD collation: none. Its key contains blanks that the comparison ignores, and a letter that expands
+//   to two ('ß' to 'ss') has more of them.
+// - DATE, DATETIME: texts in the server's own format; others may mean a time or a time zone, or cause a warning.
 // - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, UUID, INET, geometries: none.
 #pragma once
 
@@ -30,31 +30,31 @@ struct charset_info_st;
 
 namespace postern::mariadb {
 
-/// In place of a column's number: the table has none of that name.
+/// In place of a column's position: no column has that name.
 inline constexpr uint16_t no_field = UINT16_MAX;
 
-/// Finds columns and index in `table`, which is open, or returns why not. `read` holds for this definition of the table
-/// only.
+/// Finds columns and index in `table`, which is open, or returns why not. `read` is valid for this definition of the
+/// table only.
 std::optional<WhyNot> resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read);
 
-/// Where the columns are that `form` wants. As resolve(), of which it is a part.
+/// Finds the columns that `form` wants. A part of resolve().
 std::optional<WhyNot> resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns);
 
-/// Whether two conditions are on one column: their values may contradict each other. The server sees that before it
-/// looks for rows, and its answer shows that in small ways.
+/// Whether two conditions are on one column, so that their values may contradict each other. The server notices that
+/// before it reads rows, and its answer differs slightly.
 bool tests_a_column_twice(const ResolvedRead &read);
 
-/// The column's position in `table`, or no_field where there is none that a statement can name.
+/// The column's position in `table`, or no_field if no visible column has the name.
 uint16_t field_of(const TABLE &table, const std::string &name);
 
-/// What makes comparing with the column exact. False if nothing does.
+/// The condition that makes comparisons with the column exact. False: none.
 bool exactness(const Field &field, Exact &exact);
 
-/// Whether the column is one of texts, or of bytes: CHAR, VARCHAR, TEXT, BINARY, VARBINARY or BLOB.
+/// Whether the column holds texts or bytes: CHAR, VARCHAR, TEXT, BINARY, VARBINARY or BLOB.
 bool is_text(const Field &field);
 
-/// Whether `text`, a value in the character set of a connection, consists of the same bytes in the column's, and the
-/// server would compare in the column's collation.
+/// Whether `text`, in a connection's character set, has the same bytes in the column's, and the server would compare in
+/// the column's collation.
 bool character_sets_agree(const charset_info_st *column, const charset_info_st *connection, Bytes text);
 
 }  // namespace postern::mariadb

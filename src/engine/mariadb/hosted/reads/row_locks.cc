@@ -17,7 +17,7 @@ FormLock lock_in(const SELECT_LEX &select) {
 bool sets_waits_alone(List<set_var_base> &variables) {
   List_iterator_fast<set_var_base> all(variables);
   while (set_var_base *const one = all++) {
-    // The grammar has no other kind there than system variables.
+    // The grammar allows only system variables there.
     const std::string_view name = static_cast<set_var *>(one)->var->name.str;
     if (name != "lock_wait_timeout" && name != "innodb_lock_wait_timeout") return false;
   }
@@ -35,7 +35,7 @@ thr_lock_type thr_lock_of(FormLock lock, bool skips_locked) {
 
 bool may_lock_rows(const THD *thd) {
   const bool read_only = opt_readonly || thd->tx_read_only || thd->variables.tx_read_only;
-  // Of a statement the server's rules for the binary log decide whether it fails, or warns.
+  // With statement logging the server's binary log rules decide whether it fails or warns.
   return !read_only && thd->variables.binlog_format != BINLOG_FORMAT_STMT && !NoRowWaits::end_transactions();
 }
 

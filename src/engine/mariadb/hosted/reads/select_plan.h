@@ -1,6 +1,5 @@
-// select_plan.h: SelectPlan, how SELECTs of one form are answered on the sessions that ask: their meaning, and, learnt
-// while the server serves the first of them, the columns and index in the table and the bytes around the rows
-// (table_plan.h).
+// select_plan.h: SelectPlan, the plan for SELECTs by key of one form: their meaning, and, learnt while the server
+// serves the first of them, the table's columns and index and the bytes around the rows.
 #pragma once
 
 #include <atomic>
@@ -30,7 +29,8 @@ namespace postern::mariadb {
 /// Shared by threads; nothing in it blocks. Everything learnt lives as long as the plan.
 class SelectPlan final : public StatementPlan {
  public:
-  /// For a SELECT, as the server has parsed it. nullptr: `why`, or it is none and `why` stays as it is.
+  /// Makes the plan for a SELECT from the server's parse tree. nullptr: `why` is set, or unchanged if it is another
+  /// kind of statement.
   static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
                                                         std::optional<WhyNot> &why);
 
@@ -66,8 +66,8 @@ class SelectPlan final : public StatementPlan {
   const bool is_of_time_;
   mutable NewestFirst<Learnt> learnt_;
   mutable sql::PlanJudge judge_;
-  mutable std::atomic<uint64_t> bad_for_{0};  // the version of the table for which its index reads too many rows
-  mutable std::atomic<bool> several_{false};  // rows may be found, and are not locked
+  mutable std::atomic<uint64_t> bad_for_{0};  // the table's version for which its index reads too many rows
+  mutable std::atomic<bool> several_{false};  // it may find rows, without locking them
 };
 
 }  // namespace postern::mariadb

@@ -48,7 +48,7 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
 
 std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
   if (read.form.lock != FormLock::none && !may_lock_rows(thd)) return NotNow::locking;
-  // The server reports a wrong one before it opens anything, and so begins no transaction.
+  // The server reports an invalid limit before it opens tables, and so begins no transaction.
   limits_ = {};
   if (!read.form.exists && !take_limits(read, limits_)) return NotNow::value;
   const TableNames names(read.form.database, read.form.table);
@@ -105,7 +105,7 @@ bool SessionReader::take_limits(const SessionRead &read, Limits &limits) {
     number = static_cast<uint64_t>(value.integer());
     return true;
   };
-  // Of none the server says that there is none before it looks.
+  // With LIMIT 0 the server answers before reading.
   return take(read.form.limit, limits.rows) && take(read.form.offset, limits.offset) && limits.rows != 0;
 }
 
@@ -118,7 +118,7 @@ bool SessionReader::may_read(THD *thd, TABLE_LIST &list, const ReadForm &form) {
   };
   return std::ranges::all_of(form.wanted,
                              [&](const FormWanted &one) {
-                               // What `*` stands for is known only when the table is open.
+                               // The columns of `*` are known only when the table is open.
                                return one.what == What::column ? may(one.column) : one.what == What::constant;
                              }) &&
          std::ranges::all_of(form.conditions, [&](const FormCondition &one) { return may(one.column); }) &&
@@ -131,7 +131,7 @@ void SessionReader::choose_columns(TABLE &table, const SessionRead &read) {
   for (const auto *const conditions : {&read.read.parts, &read.read.range, &read.read.filters})
     for (const ResolvedCondition &condition : *conditions) bitmap_set_bit(columns, condition.field);
   if (read.read.way == ReadWay::one) return;
-  // The columns that make rows unique, and bound a range.
+  // Marks the columns that make rows unique, and bound a range.
   const KEY &key = table.key_info[read.read.index];
   for (uint i = 0; i < key.user_defined_key_parts; ++i) bitmap_set_bit(columns, key.key_part[i].fieldnr - 1);
   for (const FormOrder &order : read.form.order)
@@ -160,7 +160,7 @@ std::optional<NotNow> SessionReader::write_rows(THD *thd, TABLE &table, const Se
     if (code == HA_ERR_END_OF_FILE) return std::nullopt;
     if (code != 0) return NotNow::read_failed;
     if (written.found != 0 && (any_order || (read.read.ties && walk_.ties_with_noted()))) return NotNow::order_unsure;
-    if (enough) return std::nullopt;  // it does not tie with the last one that is wanted
+    if (enough) return std::nullopt;  // it does not tie with the last selected row
     if (read.read.ties) walk_.note();
     if (++written.found <= limits_.offset) continue;
     const size_t bytes = packets.output().mark() - start;
@@ -189,12 +189,12 @@ std::optional<NotNow> SessionReader::count_rows(THD *thd, TABLE &table, const Se
   if (!matched && tests_a_column_twice(read.read)) return NotNow::value;
   Protocol &protocol = protocol_of(thd, read.prepared);
   protocol.prepare_for_resend();
-  // Where the server has left out the types, they are the ones that these always have.
+  // If the server has left out the types, these answers always have the same ones.
   uint8_t type = read.answer.type(0);
   if (read.answer.columns_left_out()) type = read.form.exists ? MYSQL_TYPE_LONG : MYSQL_TYPE_LONGLONG;
   if (!store_integer(protocol, rows, type) || !put_row(protocol, packets)) return NotNow::read_failed;
   written.sent = 1;
-  // Where a whole unique key finds nothing the server sees that before it counts, and leaves FOUND_ROWS() as it is.
+  // If a whole unique key finds nothing the server notices before counting, and leaves FOUND_ROWS() unchanged.
   const bool nothing = !matched && !read.form.exists && read.read.way == ReadWay::one;
   written.found = nothing ? thd->limit_found_rows : 1;
   return std::nullopt;

@@ -1,4 +1,4 @@
-// answer_shape.h: AnswerShape, everything but the statement that decides the server's bytes around the rows of an
+// answer_shape.h: AnswerShape, everything besides the statement that decides the server's bytes around the rows of an
 // answer.
 #pragma once
 
@@ -15,7 +15,7 @@ struct AnswerShape {
   const charset_info_st *results = nullptr;  ///< the character set that answers are converted to; nullptr: none
   sql::AnswerForm form;
   bool prepared = false;
-  bool without_metadata = false;  ///< to this client, which remembers them: ClientMetadata
+  bool without_metadata = false;  ///< column definitions are sent to this client, which caches them: ClientMetadata
 
   bool operator==(const AnswerShape &) const = default;
 };

@@ -1,4 +1,4 @@
-// at_work.h: AtWork, a thread at work in a session that rested between two commands.
+// at_work.h: AtWork, a thread that works in an idle session.
 #pragma once
 
 #include "engine/mariadb/basics/server.h"

@@ -7,15 +7,15 @@ struct st_my_thread_var;
 
 namespace postern::mariadb {
 
-/// While one lives its thread is the THD's: the server's functions take that THD for theirs, and know where the stack
-/// ends. A thread that is another THD's becomes that one's again. Attachments nest.
+/// While one lives its thread acts as the THD: the server's functions use that THD as the current one, with the right
+/// end of the stack. Afterwards the thread acts as its previous THD again. Attachments nest.
 ///
-/// Between two commands a session rests, and a Galera node may roll its transaction back meanwhile, on a thread of the
-/// node's own. An attachment waits until that is done; from then on the session is the attached thread's, until the
-/// server has served a command.
+/// Between two commands a session is idle, and a Galera node may roll its transaction back on a thread of its own. An
+/// attachment waits until that is done; from then on the attached thread has the session, until the server has served a
+/// command.
 class Attachment {
  public:
-  /// The thread is nobody's: for a THD that is yet to be made, or has been deleted.
+  /// Detaches the thread: for a THD that is not made yet, or has been deleted.
   Attachment();
   /// `mysys`: the session's own, which a rollback by the node takes from the THD.
   Attachment(THD *thd, st_my_thread_var *mysys) : Attachment() { to(thd, mysys); }

@@ -21,8 +21,8 @@ namespace {
 // As the server keeps the numbers.
 constexpr ulong id_mask = 0x3fffffff;
 
-/// As do_command(), which would also report to nobody that a Galera node has ended the session's transaction: that
-/// error stays for the client's own command.
+/// Like do_command(), which would also report that a Galera node has ended the session's transaction: that error must
+/// wait for the client's own command.
 void prepare_for_nobody(THD *thd, std::string &text, Output &answer) {
   const Conversation conversation(thd->net.vio, {}, answer);
   const HeldForCluster held(thd);
@@ -35,7 +35,7 @@ void prepare_for_nobody(THD *thd, std::string &text, Output &answer) {
   thd->lex->restore_set_statement_var();
 }
 
-/// While this lives nothing is counted, logged or remembered but the statement itself.
+/// While this lives only the statement itself is counted, logged and kept.
 class Unseen {
  public:
   explicit Unseen(THD *thd)
@@ -108,7 +108,7 @@ bool execution_keeps_context(THD *thd, Bytes arguments) {
   if (arguments.size() < 4) return false;
   const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));
   ::Statement *const statement = id == last_prepared ? thd->last_stmt : thd->stmt_map.find(id);
-  if (statement == nullptr || statement->lex == nullptr) return true;  // an error; or it is promised, and keeps it
+  if (statement == nullptr || statement->lex == nullptr) return true;  // an error; or deferred, and harmless
   switch (statement->lex->sql_command) {
     case SQLCOM_SELECT:
     case SQLCOM_INSERT:
@@ -295,7 +295,7 @@ bool may_change_context(THD *thd, Bytes packet) {
     case COM_PING:
     case COM_STATISTICS:
     case COM_QUIT:
-    // These end all statements, promised or not.
+    // These end all statements, deferred or not.
     case COM_CHANGE_USER:
     case COM_RESET_CONNECTION: return false;
     default: return true;

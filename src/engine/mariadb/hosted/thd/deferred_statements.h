@@ -1,8 +1,8 @@
 // deferred_statements.h: DeferredStatements, the prepared statements of a session that the server has not prepared yet.
 //
 // PREPARE of a text that was prepared before is answered from memory: the id that the server would assign, and the
-// metadata that it sent last time. As long as a worker answers the executions, nobody needs more. Before the server has
-// to serve a command on the statement it prepares it, under the same id, and does not see that it is late. Deferred
+// metadata that it sent last time. As long as workers answer the executions, nothing more is needed. Before the server
+// has to serve a command on the statement it prepares it, under the same id, as if at the time of PREPARE. Deferred
 // statements count as prepared (Prepared_stmt_count).
 #pragma once
 
@@ -26,22 +26,22 @@ struct ClientMetadata {
   bool immutable = false;
   bool initialized = false;
 
-  /// The server's note for a statement of its own; empty if there is no such statement.
+  /// The server's note for one of its statements; empty if there is no such statement.
   static ClientMetadata of(THD *thd, uint32_t id);
   /// Whether the server would leave the metadata out.
   bool holds(const THD *thd) const;
 };
 
-/// One statement that the server has not prepared yet.
+/// A statement that the server has not prepared yet.
 struct DeferredStatement {
   uint64_t version = 0;     ///< of its table, TABLE_SHARE::get_table_ref_version()
   uint64_t definition = 0;  ///< definition_of() its table
   uint32_t parameters = 0;
-  uint32_t columns_listed = 0;  ///< columns_listed_by() the server when it prepared a statement with this text
+  uint32_t columns_listed = 0;  ///< columns_listed_by() of a statement with this text that the server has prepared
   ClientMetadata columns{};
 };
 
-/// Of one session; for the thread that is attached to it.
+/// Owned by one session; for the thread that is attached to it.
 class DeferredStatements {
  public:
   DeferredStatements() = default;
@@ -50,25 +50,24 @@ class DeferredStatements {
   DeferredStatements &operator=(const DeferredStatements &) = delete;
 
   bool empty() const { return statements_.empty(); }
-  /// Adds the statement with this text. Returns its id; 0: there are as many statements as there may be.
+  /// Adds the statement with this text. Returns its id; 0: the limit of statements is reached.
   uint32_t add(THD *thd, Bytes text, uint64_t dialect, const DeferredStatement &deferred);
-  /// The id here for the id in a command, which may mean the statement prepared last. 0: none here.
+  /// Maps the id in a command, which may mean the statement prepared last, to an id here. 0: none.
   uint32_t meant(const THD *thd, uint32_t id) const;
   /// nullptr: it is not deferred.
   DeferredStatement *find(uint32_t id);
   const DeferredStatement *find(uint32_t id) const;
-  /// Its client has bound these types to its parameters, two bytes each as on the wire; empty: the earlier ones.
+  /// Notes the parameter types that its client has bound, two bytes each as on the wire; empty: the earlier ones.
   void bind(uint32_t id, Bytes types);
   /// False if it is not deferred.
   bool drop(uint32_t id);
-  /// The server has prepared one itself, or failed to: that is the last one.
+  /// The server has prepared a statement itself, or failed to: that is the last one.
   void forget_last() { last_ = 0; }
   void clear();
-  /// Has the server prepare the statement, in the session as it was at PREPARE, for `dialect` is the same; else, and
-  /// where it is not deferred, nothing happens. False: the server cannot, and `error` is its error packet; the
-  /// statement stays deferred.
+  /// Makes the server prepare the statement, if it is deferred and `dialect` is still that of its PREPARE; otherwise
+  /// does nothing. False: the server failed, with `error` as its error packet; the statement stays deferred.
   bool keep(THD *thd, uint32_t id, uint64_t dialect, Output &error);
-  /// All of them, as far as the server can.
+  /// Makes the server prepare all of them, as far as it can.
   void keep_all(THD *thd, uint64_t dialect);
 
  private:
@@ -76,8 +75,8 @@ class DeferredStatements {
     std::string text;
     uint64_t dialect;
     DeferredStatement deferred;
-    uint64_t time;        // as the server notes when it has prepared one
-    std::string types{};  // of its parameters; empty: not bound yet
+    uint64_t time;        // the server's metadata note after preparing one
+    std::string types{};  // types of its parameters; empty: not bound yet
   };
 
   static bool count_one(bool whatever);
@@ -87,14 +86,13 @@ class DeferredStatements {
   uint32_t last_ = 0;  // the last one added
 };
 
-/// How many columns of its rows the server has listed for a statement that it has prepared; 0: there is no such
-/// statement.
+/// The number of columns in the metadata of a statement that the server has prepared; 0: no such statement.
 uint32_t columns_listed_by(THD *thd, uint32_t id);
 
-/// A number for a table's definition, by the server's version of it.
+/// A hash of a table's definition, from the server's version of it.
 uint64_t definition_of(Bytes tabledef_version);
 
-/// A statement that the server has gets types for its parameters, as if it were executed with them; none: as above.
+/// Gives a statement of the server types for its parameters, as if it were executed with them; none: as above.
 void bind_types(THD *thd, uint32_t id, Bytes types);
 
 /// The id of the statement at the beginning of a command; 0: none.

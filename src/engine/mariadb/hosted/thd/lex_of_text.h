@@ -1,4 +1,4 @@
-// lex_of_text.h: LexOfText, the server's parse tree of a text, without a trace in the THD that lends itself.
+// lex_of_text.h: LexOfText, the server's parse tree of a text, which leaves no trace in the THD used for it.
 #pragma once
 
 #include "base/bytes.h"
@@ -8,17 +8,17 @@ struct LEX;
 
 namespace postern::mariadb {
 
-/// The THD may be in the middle of a statement, and has its own back when this dies. Nothing else may use it meanwhile.
+/// The THD may be in the middle of a statement, which is restored when this dies. Nothing else may use it meanwhile.
 class LexOfText {
  public:
-  /// Parses as PREPARE does, each ? being an argument, under the THD's current database, sql_mode and character sets.
-  /// Neither errors nor warnings are left in it. Only for text that begins with SELECT, UPDATE, DELETE or INSERT.
+  /// Parses like PREPARE, with each ? as an argument, under the THD's current database, sql_mode and character sets.
+  /// Leaves no errors or warnings. Only for text that begins with SELECT, UPDATE, DELETE or INSERT.
   LexOfText(THD *thd, Bytes text);
   ~LexOfText();
   LexOfText(const LexOfText &) = delete;
   LexOfText &operator=(const LexOfText &) = delete;
 
-  /// nullptr: the text has an error, or there is no memory.
+  /// nullptr: a syntax error, or out of memory.
   LEX *lex() const;
 
  private:

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t reasons = static_cast<size_t>(NotNow::count);
 std::atomic<uint64_t> counts[reasons];
 
-/// Microseconds. A worker takes longer only if the disk held it up, and then logs it as slow; a limit below that is
-/// there to see every statement.
+/// Microseconds. A worker takes longer only if the disk delays it, and then logs it as slow; a lower limit is meant to
+/// log every statement.
 constexpr ulonglong long_query_us_min = 50'000;
 
 /// The observers of every command of the session, whatever it is.
@@ -87,14 +87,15 @@ std::optional<NotNow> session_allows(THD *thd) {
 }
 
 std::optional<NotNow> session_writes(THD *thd) {
-  // Others certify it, which takes its time.
+  // Other nodes certify it, which takes time.
   if (WSREP_ON_ || is_client_of_cluster(thd)) return NotNow::galera;
   const system_variables &own = thd->variables;
   constexpr ulonglong unchecked =
       OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
   if (opt_readonly || own.tx_read_only || thd->tx_read_only) return NotNow::read_only;
   if (own.option_bits & unchecked) return NotNow::relaxed_checks;
-  // Of statements the database of the session decides whether they are logged, of rows the table's.
+  // The binary log's filters apply to the session's database with statement logging, and to the table's with row
+  // logging.
   const bool filtered = binlog_filter->is_on() && own.binlog_format != BINLOG_FORMAT_ROW;
   if (own.binlog_format == BINLOG_FORMAT_STMT || filtered || thd->rgi_slave || thd->rgi_fake) return NotNow::binary_log;
   if (thd->auto_inc_intervals_forced.nb_elements() != 0) return NotNow::own_values;

@@ -1,5 +1,5 @@
-// not_now.h: NotNow, why a statement with a plan is left to the server this time; how often each was the case; and
-// session_allows(), all that must be true of a session before anything is answered for it in a turn.
+// not_now.h: NotNow, the reasons for leaving a statement with a plan to the server, with their counts; and
+// session_allows(), which checks whether a session may be answered in a turn at all.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ enum class NotNow : uint8_t {
   count
 };
 
-/// In words, for people.
+/// The reason in words.
 constexpr std::string_view words(NotNow why) {
   constexpr std::string_view texts[] = {
 #define NOT_NOW(name, words) words,
@@ -28,12 +28,12 @@ constexpr std::string_view words(NotNow why) {
   return texts[static_cast<size_t>(why)];
 }
 
-/// Whether it is something that is switched on and has to see each statement.
+/// Whether the reason is an enabled feature that has to see each statement.
 constexpr bool is_of_watchers(NotNow why) {
   return why >= NotNow::general_log && why <= NotNow::state_tracker;
 }
 
-/// Whether a worker had begun the statement, and will meet the same with another one like it, or may.
+/// Whether a worker had begun the statement, and may fail the same way with similar ones.
 constexpr bool is_in_vain(NotNow why) {
   switch (why) {
     case NotNow::not_learnt:
@@ -49,21 +49,21 @@ constexpr bool is_in_vain(NotNow why) {
   }
 }
 
-/// Adds one to how often that was the reason. Any thread.
+/// Counts the reason. Any thread.
 void count(NotNow why);
-/// How often each was the reason, since the library was loaded. Any thread.
+/// The counts of all reasons since the library was loaded. Any thread.
 std::array<uint64_t, static_cast<size_t>(NotNow::count)> counted_reasons();
 
-/// The first reason why a plain SELECT may not be answered for the session as it is now, and as the server is.
-/// Everything that is switched on and has to see a statement is a reason; the session's own settings (isolation, time
-/// zone, character sets) are not, for the read is done in it. Only for the session's owner.
+/// The first reason why a plain SELECT may not be answered in the present state of the session and the server. Enabled
+/// features that have to see statements are reasons; the session's own settings (isolation, time zone, character sets)
+/// are not, because the read runs in the session. For the session's owner.
 std::optional<NotNow> session_allows(THD *thd);
-/// After session_allows(): why no write may be done for it at all.
+/// After session_allows(): why the session may have no writes at all.
 std::optional<NotNow> session_writes(THD *thd);
-/// After that: why its writes may not share a transaction, which has no binary log, time or steps of AUTO_INCREMENT of
-/// its own.
+/// After that: why its writes may not share a transaction, which has no separate binary log, time or AUTO_INCREMENT
+/// steps.
 std::optional<NotNow> session_shares(THD *thd);
-/// The reasons for commands that the server's own code runs in a turn.
+/// The same for commands that the server's own code runs in a turn.
 std::optional<NotNow> housekeeping_allows(THD *thd);
 
 }  // namespace postern::mariadb

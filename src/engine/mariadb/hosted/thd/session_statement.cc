@@ -95,7 +95,7 @@ SessionStatement::SessionStatement(THD *thd, bool prepared, enum_sql_command com
       read_only_(thd->tx_read_only) {
   std::memcpy(static_cast<void *>(&before_), &thd->status_var, counted_status_bytes);
   running_.emplace(thd, prepared ? COM_STMT_EXECUTE : COM_QUERY);
-  // By this the storage engine knows whether to lock the rows it reads.
+  // The storage engine decides by this whether to lock the rows that it reads.
   thd->lex->sql_command = command;
   thd->lex->query_tables_own_last = nullptr;  // the statement before may have had some
   thd->count_cuted_fields = CHECK_FIELD_IGNORE;
@@ -170,7 +170,7 @@ void SessionStatement::undo() {
   trans_rollback_stmt(thd);
   close_and_unlock(thd, locks_before_);
   thd->clear_error(true);
-  // Set for the next transaction alone, which is still to come.
+  // Set for the next transaction only, which has not begun.
   thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);
   thd->tx_read_only = read_only_;
   std::memcpy(static_cast<void *>(&thd->status_var), &before_, counted_status_bytes);

@@ -13,17 +13,16 @@
 
 namespace postern::mariadb {
 
-/// The size of the part of a STATUS_VAR that a statement counts in. After it comes the memory it uses, which is as it
-/// is.
+/// The size of the part of a STATUS_VAR that statements count in. The memory counters after it are left alone.
 extern const size_t counted_status_bytes;
 
-/// In the server's status at the end of a statement: it has looked at every row of the table, as it does with a small
-/// one. Then little is won by a plan, and rows may have come in another order.
+/// A flag in the server's status at the end of a statement: it has scanned the whole table, as it does with a small
+/// one. A plan gains little then, and rows may have come in another order.
 inline constexpr uint16_t without_index = SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED;
 inline constexpr const char *words_of_no_index = "the server looks at every row of the table instead of using an index";
 
-/// A command in a session, which the server would begin so (its time, its number, no warnings) and end so; then the
-/// session rests again. All commands that are answered in place of the server have one.
+/// A command in a session, with the server's steps at its beginning (time, query id, no warnings) and end; then the
+/// session is idle again. All commands that are answered in place of the server have one.
 class SessionCommand {
  public:
   /// `began_us`: when it has begun, by microsecond_interval_timer(); 0: now.
@@ -32,17 +31,17 @@ class SessionCommand {
   SessionCommand(const SessionCommand &) = delete;
   SessionCommand &operator=(const SessionCommand &) = delete;
 
-  /// At once; nothing more may be done in it.
+  /// Ends it early; nothing more may be done in it.
   void end();
 
  private:
-  THD *thd_;  // nullptr: it has ended
+  THD *thd_;  // nullptr once it has ended
 };
 
 /// Counts a statement that changes rows as the server does.
 void count_change(THD *thd, enum_sql_command command, bool prepared, size_t bytes_received);
 
-/// The names of a table as they are in the server's caches. Both arguments outlive it.
+/// A table's names as in the server's caches. Both arguments outlive it.
 struct TableNames {
   TableNames(const std::string &database_name, const std::string &name);
 
@@ -53,39 +52,39 @@ struct TableNames {
   std::string lowered_[2];
 };
 
-/// Opens the table for as long as `look` takes, in a session that rests between two commands; nothing else changes in
-/// the session, and nothing waits. False: it cannot be opened just now.
+/// Opens the table while `look` runs, in an idle session; does not change the session otherwise, and does not wait.
+/// False: it cannot be opened now.
 bool look_at_table(THD *thd, const TableNames &names, const std::function<void(TABLE &)> &look);
 
-/// Whether that name is a view's, which cannot be opened so.
+/// Whether that name is a view's, which cannot be opened here.
 bool is_view(THD *thd, const TableNames &names);
 
-/// Closes the tables of such a session, and gives up the metadata locks that it did not have then.
+/// Closes the tables of such a session, and releases the metadata locks taken since.
 void close_and_unlock(THD *thd, const MDL_savepoint &locks_before);
 
 /// undo() takes back everything that a statement has counted and changed in its session, so that the server can run it
-/// as if nothing had been. One of done() and undo() is called, and nothing after it.
+/// afresh. Call one of done() and undo(), and nothing after it.
 class SessionStatement {
  public:
-  /// The statement begins: its time, its number, no warnings. `command`: for the storage engine.
+  /// Begins the statement: time, query id, no warnings. `command`: for the storage engine.
   SessionStatement(THD *thd, bool prepared, enum_sql_command command = SQLCOM_SELECT);
   SessionStatement(const SessionStatement &) = delete;
   SessionStatement &operator=(const SessionStatement &) = delete;
 
-  /// Opens the table and locks it as the list's lock says, with its metadata lock, without waiting. False: it is held,
+  /// Opens and locks the table, by the list's lock type and with its metadata lock, without waiting. False: it is held,
   /// or cannot be opened.
   bool open(TABLE_LIST &list);
-  /// Ends the statement within its transaction, or with it. False: that has failed; undo() is still to come.
+  /// Ends the statement, and its transaction under autocommit. False: that has failed; call undo().
   bool commit();
-  /// Counts as the server would have counted. `sent`: rows in the answer; `found`: FOUND_ROWS() from here on.
+  /// Counts as the server would. `sent`: rows in the answer; `found`: the new FOUND_ROWS().
   void done(uint64_t examined, uint64_t sent, uint64_t found, size_t bytes_received, size_t bytes_sent);
-  /// The same of one that has changed rows, or was to: send_end() has answered.
+  /// The same for a change, with or without success: send_end() has answered.
   void done_changing(size_t bytes_received);
   void undo();
-  /// Undoes the statement's changes: it fails, and the diagnostics area says why. done_changing() must follow.
+  /// Undoes the changes of a statement that fails with the error in the diagnostics area. done_changing() must follow.
   void take_back();
-  /// The storage engine has rolled back the session's whole transaction, and the diagnostics area says why: so does the
-  /// server. To be followed by done_changing().
+  /// Rolls back the session's whole transaction, as the storage engine has done, for the reason in the diagnostics
+  /// area. done_changing() must follow.
   void lose();
 
  private:

@@ -39,7 +39,7 @@ bool may_change(THD *thd, const ChangeForm &form) {
     return std::ranges::all_of(form.assignments, [&](const FormAssignment &one) { return granted(one.column); });
   };
   const auto returns = [&](auto granted) {
-    // What `*` stands for is known only when the table is open.
+    // The columns of `*` are known only when the table is open.
     return std::ranges::all_of(form.rows.wanted,
                                [&](const FormWanted &one) { return !one.column.empty() && granted(one.column); });
   };

@@ -1,5 +1,5 @@
-// change_answer.h: the server's checks before an UPDATE, a DELETE, an INSERT or a REPLACE that we run, and its answers
-// after it.
+// change_answer.h: the server's checks before, and its answers after, an UPDATE, DELETE, INSERT or REPLACE that a
+// worker runs.
 //
 // For the thread that the session's THD is attached to (attachment.h).
 #pragma once
@@ -18,14 +18,14 @@ namespace postern::mariadb {
 
 /// The effect of a statement.
 struct Changed {
-  uint64_t looked_up = 1;  ///< keys, of an UPDATE or a DELETE
+  uint64_t looked_up = 1;  ///< keys looked up by an UPDATE or a DELETE
   uint64_t examined = 0;   ///< rows read by these
   uint64_t found = 0;      ///< among these
   uint64_t changed = 0;    ///< or deleted, or new
-  bool wrote = false;      ///< a row has changed
+  bool wrote = false;      ///< whether a row has changed
 
-  // Of an INSERT, or a REPLACE.
-  uint64_t duplicates = 0;          ///< rows that were there already, but for those that are passed over
+  // For an INSERT or a REPLACE.
+  uint64_t duplicates = 0;          ///< existing rows, except ignored ones
   uint64_t replaced = 0;            ///< among these: changed, or deleted
   uint64_t insert_id = 0;           ///< the first one generated
   uint64_t last_id = 0;             ///< the last row's
@@ -46,24 +46,24 @@ struct Changed {
 /// Adds the rows to the door's counters.
 void count_rows(Counters &counters, const ChangeForm &form, const Changed &changed);
 
-/// Whether the session's account may do that: as the server asks, for the columns that are changed, and for those that
-/// are looked at or returned.
+/// Whether the session's account may do that, checked as in the server: for changed columns, and for those that are
+/// read or returned.
 bool may_change(THD *thd, const ChangeForm &form);
 
-/// Whether all that the thread's statement has drawn are notes of values that were rounded.
+/// Whether the statement's only warnings are notes about rounded values.
 bool has_only_notes(THD *thd);
 
 enum_sql_command command_of(const ChangeForm &form);
 
-/// LAST_INSERT_ID(id) was evaluated, also where its row was refused afterwards.
+/// Notes that LAST_INSERT_ID(id) was evaluated, even if its row was refused afterwards.
 void note_told_id(THD *thd, const Changed &changed);
 
-/// The server's OK at the end of such a statement: mysql_update(), mysql_delete(), mysql_insert(). The session
-/// remembers it (LAST_INSERT_ID(), ROW_COUNT()).
+/// Sets the server's OK at the end of such a statement, as mysql_update(), mysql_delete() and mysql_insert() do, with
+/// LAST_INSERT_ID() and ROW_COUNT().
 void say_ok(THD *thd, const ChangeForm &form, const Changed &changed);
 
-/// Writes the session's OK or error at the end of the statement, after the rows of RETURNING if it has that. `status`:
-/// the session's, while it ran.
+/// Writes the session's OK or error at the end of the statement, after the rows of RETURNING. `status`: the session's
+/// while it ran.
 void send_answer(THD *thd, const ChangeForm &form, const ReturnedRows &rows, uint16_t status, Output &output);
 
 }  // namespace postern::mariadb

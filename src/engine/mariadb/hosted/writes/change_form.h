@@ -1,5 +1,5 @@
-// change_form.h: ChangeForm, what an UPDATE or a DELETE of a row by key means, or an INSERT or a REPLACE of rows that
-// it lists, and ResolvedChange, the same in terms of an open table. As read_form.h is for SELECT.
+// change_form.h: ChangeForm, the meaning of an UPDATE or a DELETE of rows by key, or of an INSERT or a REPLACE with
+// listed rows, and ResolvedChange, the same in terms of an open table. See read_form.h for SELECT.
 //
 //   UPDATE users SET name = 'Ann', visits = visits + 1 WHERE id = 42
 //   -> table users; conditions {id = argument 1}; name gets argument 0, visits is added 1 to
@@ -14,14 +14,14 @@
 
 namespace postern::mariadb {
 
-/// What one column gets. In the order of the statement, each sees what those before it have stored.
+/// The new value of one column. In the order of the statement: each sees the values stored by those before it.
 struct FormAssignment {
   enum class How : uint8_t {
     set,       ///< `value`
     add,       ///< the integer of the column `source`, or `base`, plus `value`
     subtract,  ///< the same, minus
     keep,      ///< its old value: `c = c`
-    tell,      ///< that, and LAST_INSERT_ID() returns it: `c = LAST_INSERT_ID(c)`
+    tell,      ///< likewise, and sets LAST_INSERT_ID(): `c = LAST_INSERT_ID(c)`
   };
   std::string column;
   How how = How::set;
@@ -29,25 +29,25 @@ struct FormAssignment {
   FormValue value;
   std::optional<FormValue> base;      ///< add, subtract: in place of a column: `? + 1`
   std::optional<FormValue> if_null;   ///< add, subtract: in place of a NULL in `source`: `COALESCE(c, 0) + 1`
-  std::optional<FormValue> at_least;  ///< add, subtract: if the result is less: `GREATEST(c - 1, 0)`
-  std::string given;  ///< VALUES(column) in place of `value`: the column's value in the new row; or none
+  std::optional<FormValue> at_least;  ///< add, subtract: the minimum result: `GREATEST(c - 1, 0)`
+  std::string given;  ///< VALUES(column) in place of `value`: the column's value in the new row; empty: none
 };
 
 struct ChangeForm {
   enum class What : uint8_t { update, erase, insert };
   What what = What::update;
-  /// insert: how to treat a row with a key that is there already. ON DUPLICATE KEY UPDATE is `update`.
+  /// insert: how to treat a row with an existing key. ON DUPLICATE KEY UPDATE is `update`.
   enum class Duplicate : uint8_t { refuse, ignore, update, replace };
   Duplicate duplicate = Duplicate::refuse;
   /// The rows, and the columns of RETURNING; without order and limit. For an INSERT only the latter.
   ReadForm rows;
   std::vector<FormAssignment> assignments;       ///< update, and insert with Duplicate::update
-  std::vector<std::string> columns;              ///< insert: which get values; none: all that are visible
+  std::vector<std::string> columns;              ///< insert: the columns with values; none: all visible ones
   std::vector<std::vector<FormValue>> new_rows;  ///< insert: one or more, each with as many values
 
-  /// RETURNING: the answer is rows.
+  /// RETURNING: the answer has rows.
   bool returns() const { return !rows.wanted.empty(); }
-  /// Whether it may change or delete rows, and not only add some.
+  /// Whether it may change or delete existing rows.
   bool changes_old_rows() const { return what != What::insert || duplicate >= Duplicate::update; }
 };
 

@@ -104,7 +104,7 @@ std::optional<NotNow> ChangeRow::insert(Changed &changed) {
     // Ids are reserved for the statement, which gets them in a row.
     if (several) file.ha_start_bulk_insert(form_->new_rows.size());
     for (size_t i = 0; i < form_->new_rows.size() && !why; ++i) why = insert_row(i, changed);
-    lost_ |= why && changed.wrote;  // some of it is there already
+    lost_ |= why && changed.wrote;  // some rows exist already
     if (several && file.ha_end_bulk_insert() != 0) lost_ = true;
     file.ha_release_auto_increment();
   }
@@ -159,7 +159,7 @@ std::optional<NotNow> ChangeRow::look_for_duplicate(const std::vector<FormValue>
   return std::nullopt;
 }
 
-/// What would become of the row in record[1], which is there already.
+/// The result for the existing row in record[1].
 std::optional<NotNow> ChangeRow::try_duplicate(const std::vector<FormValue> &row) {
   if (form_->duplicate == Duplicate::refuse) return NotNow::row_refused;
   if (form_->duplicate != Duplicate::update) return std::nullopt;
@@ -167,7 +167,7 @@ std::optional<NotNow> ChangeRow::try_duplicate(const std::vector<FormValue> &row
   return !why ? fill_new(row) : why;
 }
 
-/// Whether columns take their new values if the row is there already, as far as that can be known without it.
+/// Whether columns accept their new values if the row exists, as far as known without it.
 std::optional<NotNow> ChangeRow::try_constants(const std::vector<FormValue> &row) {
   keep_new_row();
   for (size_t i = 0; i < form_->assignments.size(); ++i) {
@@ -304,7 +304,8 @@ void ChangeRow::keep_new_row() {
   new_row_.assign(table_->record[0], table_->record[0] + table_->s->reclength);
 }
 
-/// Deletes the rows that are in the way of the new one, or changes the last of them into it. `code`: the first write's.
+/// Deletes the rows that conflict with the new one, or changes the last of them into it. `code`: that of the first
+/// write.
 std::optional<NotNow> ChangeRow::replace(int &code, Changed &changed) {
   TABLE &table = *table_;
   handler &file = *table.file;

@@ -17,9 +17,8 @@
 namespace postern::mariadb {
 namespace {
 
-/// While one lives, columns of tables that the worker has open take values as they do in the session: its sql_mode and
-/// its time zone decide the meaning of a text. A value that they cannot take raises a warning, and nothing else; one
-/// that they round raises a note.
+/// While one lives, the worker's open tables convert values as the session would: by its sql_mode and its time zone. A
+/// value that a column cannot store only raises a warning; a rounded one raises a note.
 class InManner {
  public:
   InManner(THD *worker, const THD *session)
@@ -33,7 +32,7 @@ class InManner {
     worker->count_cuted_fields = CHECK_FIELD_WARN;
     worker->abort_on_warning = false;
   }
-  /// The notes remain the session's, whose statement this is.
+  /// Leaves the notes to the session, in its own statement.
   void keep_notes() { keeps_notes_ = true; }
   ~InManner() {
     worker_->variables.sql_mode = sql_mode_;
@@ -89,7 +88,7 @@ std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
   return why;
 }
 
-/// The columns that are read, and those that are written. As the binary log and the storage engine want them.
+/// Marks the columns that are read and written, for the binary log and the storage engine.
 void ChangeRow::mark() const {
   TABLE &table = *table_;
   table.next_number_field = nullptr;  // an update knows none
@@ -121,7 +120,7 @@ std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
   return std::nullopt;
 }
 
-/// Before the first of several rows is changed: a row that somebody has locked would cost all others their transaction.
+/// Locks all rows before the first is changed: meeting a locked row later would undo the others' transaction.
 std::optional<NotNow> ChangeRow::lock_all() {
   while (walk_.next() == 0) {
     if (walk_.examined() > rows_max) return NotNow::too_much;
@@ -166,7 +165,7 @@ std::optional<NotNow> ChangeRow::update(Changed &changed) {
   return std::nullopt;
 }
 
-/// To be asked before the row in record[0] is written, or has an id generated: afterwards it is late.
+/// Called before the row in record[0] is written, or gets a generated id: later is too late.
 std::optional<NotNow> ChangeRow::may_return() const {
   if (!form_->returns()) return std::nullopt;
   const size_t bytes_max = limits::find_bytes_fast_max / std::max<size_t>(form_->new_rows.size(), 1);
@@ -244,7 +243,7 @@ bool ChangeRow::has_drawn() const {
   return worker_->is_error() || worker_->get_stmt_da()->current_statement_warn_count() != 0;
 }
 
-/// More than the session may have: a note of a value that was rounded is its own, where the statement is.
+/// Whether there are warnings; in the session's own statement notes about rounded values are allowed.
 bool ChangeRow::drew_warnings() const {
   if (!has_drawn()) return false;
   const bool may_note = worker_ == session_ && !form_->returns() && form_->duplicate == ChangeForm::Duplicate::refuse &&
@@ -307,7 +306,7 @@ bool ChangeRow::store_text(Field &field, Bytes text) const {
 bool ChangeRow::store_sum(Field &field, const FormAssignment &assignment, const Field &source,
                           const Value &value) const {
   constexpr int64_t exact_end = int64_t{1} << 53;
-  // The column would be the one before this statement.
+  // With this mode the column would have its value before the statement.
   if (session_->variables.sql_mode & MODE_SIMULTANEOUS_ASSIGNMENT) return false;
   if (holds_fractions(field)) return store_fraction(field, assignment.how, const_cast<Field &>(source), value);
   if (value.kind() == Value::Kind::bytes) return false;
@@ -390,7 +389,7 @@ bool ChangeRow::store_fraction(Field &field, FormAssignment::How how, Field &sou
   return field.store_decimal(&exact) == 0;
 }
 
-/// A small one, which is the same whether the server computes in integers or in doubles.
+/// A small integer, with the same result in integers and in doubles.
 bool ChangeRow::integer_of(const FormValue &from, int64_t &number) const {
   constexpr int64_t small_end = int64_t{1} << 31;
   Value value;

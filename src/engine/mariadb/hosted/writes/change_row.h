@@ -1,9 +1,8 @@
-// change_row.h: ChangeRow, one recognised UPDATE, DELETE, INSERT or REPLACE done in a transaction of the worker's, as
-// the server would do it in the session that asks. New rows are in change_insert.cc.
+// change_row.h: ChangeRow, which runs one recognised UPDATE, DELETE, INSERT or REPLACE in the worker's transaction, as
+// the server would in the client's session. New rows are in change_insert.cc.
 //
-// The table is the worker's, and so is the transaction; the session decides the meaning of a value, and its conversion
-// to a column. Nothing here ever waits for a row, so that no other transaction can be a deadlock's victim because of
-// it.
+// The table and the transaction are the worker's; the session decides the meaning of values and their conversion to
+// columns. It never waits for a row, so it causes no deadlock for other transactions.
 #pragma once
 
 #include <optional>
@@ -32,18 +31,17 @@ using rows::WriteTable;
 /// Kept by an executor from one statement to the next, for its memory. Used on its thread only.
 class ChangeRow {
  public:
-  /// Rows that one statement may change in a turn: as many as a list may have values, in about a millisecond.
+  /// Rows that one statement may change in a turn: as many as values in a list, in about a millisecond.
   static constexpr uint64_t rows_max = 256;
 
-  /// Does the change in `target`, which is open and locked in `worker`, on behalf of `session`. If it returns a reason
-  /// nothing of the change is there, unless lost(): then the whole transaction has to be undone. In the session's own
-  /// statement (`worker` is `session`) the notes of rounded values are the session's afterwards, also where the row was
-  /// refused.
+  /// Makes the change in `target`, which is open and locked in `worker`, for `session`. If it returns a reason nothing
+  /// was changed, unless lost(): then the whole transaction has to be undone. In the session's own statement (`worker`
+  /// is `session`) notes about rounded values stay in the session, even if the row was refused.
   std::optional<NotNow> run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
                             const ResolvedChange &change, std::span<const Value> values, Changed &changed);
-  /// For the last run().
+  /// Results of the last run().
   bool lost() const { return lost_; }
-  /// The storage engine's error where it failed.
+  /// The storage engine's error, if it failed.
   int code() const { return code_; }
   /// Whether that was while it looked for the row to change.
   bool failed_to_find() const { return failed_to_find_; }
@@ -113,7 +111,7 @@ class ChangeRow {
   bool failed_to_find_ = false;
   KeyWalk walk_;
   std::vector<unsigned char> key_;
-  std::vector<unsigned char> new_row_;  // the record of a row that was there already
+  std::vector<unsigned char> new_row_;  // the record of an existing row
 };
 
 }  // namespace postern::mariadb

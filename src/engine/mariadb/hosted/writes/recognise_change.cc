@@ -61,7 +61,7 @@ std::optional<WhyNot> ChangeRecogniser::run() {
   return read_returning();
 }
 
-/// Columns, and `*`: what else there may be depends on more than the row.
+/// Columns, and `*`: other expressions depend on more than the row.
 std::optional<WhyNot> ChangeRecogniser::read_returning() {
   if (!lex_.has_returning()) return std::nullopt;
   if (const auto why = read_wanted(*lex_.returning())) return why;
@@ -156,7 +156,7 @@ bool ChangeRecogniser::read_operand(Item *item, FormAssignment &assignment) {
          column(static_cast<Item_insert_value *>(item)->arg, assignment.given);
 }
 
-/// What becomes of a row that is there already.
+/// Reads the clause for existing rows.
 std::optional<WhyNot> ChangeRecogniser::read_duplicate() {
   using Duplicate = ChangeForm::Duplicate;
   switch (lex_.duplicates) {

@@ -1,5 +1,5 @@
-// recognise_change.h: from the server's parse tree of an UPDATE, a DELETE, an INSERT or a REPLACE to a ChangeForm. As
-// recognise.h is for SELECT, and with the same rule: a statement with a part that is not understood is the server's.
+// recognise_change.h: translates the server's parse tree of an UPDATE, DELETE, INSERT or REPLACE to a ChangeForm. Like
+// recognise.h for SELECT, and with the same rule: a statement with a part that is not understood is left to the server.
 #pragma once
 
 #include "engine/mariadb/hosted/writes/change_form.h"
@@ -10,7 +10,7 @@ struct LEX;
 
 namespace postern::mariadb {
 
-/// As recognise().
+/// See recognise().
 std::optional<WhyNot> recognise_change(THD *thd, LEX &lex, ChangeForm &form);
 
 }  // namespace postern::mariadb

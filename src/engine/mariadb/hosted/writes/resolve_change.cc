@@ -180,8 +180,8 @@ bool tells_and_is_told(const ChangeForm &form) {
                    std::ranges::any_of(form.assignments, is_of_told_id, &FormAssignment::value));
 }
 
-/// Each column once, for VALUES() is the record's earlier value; and no other id, which the counter would have to
-/// learn.
+/// Each column only once, because VALUES() is the record's earlier value; and no new AUTO_INCREMENT value, which would
+/// raise the counter.
 std::optional<WhyNot> resolve_updates(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<bool> changed(table.s->fields, false);
   for (const FormAssignment &assignment : form.assignments) {
@@ -230,7 +230,7 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
   change = {};
   if (!may_share(table)) return WhyNot::own_transaction;
   if (form.what == ChangeForm::What::insert) {
-    // What resolve() says of the table where there are rows to be found.
+    // As in resolve() for statements that find rows.
     const bool plain = table.s->table_category == TABLE_CATEGORY_USER && table.s->tmp_table == NO_TMP_TABLE &&
                        !table.s->sequence && table.s->db_type()->db_type == DB_TYPE_INNODB;
     if (!plain) return WhyNot::table_feature;

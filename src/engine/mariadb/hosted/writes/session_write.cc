@@ -29,7 +29,7 @@ void forget_statement(THD *thd) {
   thd->lex->many_values.empty();
 }
 
-/// Whether the server would only meet the same error, and might use up an AUTO_INCREMENT value more.
+/// Whether the server would meet the same error, and might consume another AUTO_INCREMENT value.
 bool is_final(const ChangeForm &form, int code) {
   if (form.what != ChangeForm::What::insert || form.duplicate == ChangeForm::Duplicate::ignore) return false;
   return code == HA_ERR_FOUND_DUPP_KEY || code == HA_ERR_FOREIGN_DUPLICATE_KEY || code == HA_ERR_NO_REFERENCED_ROW;
@@ -84,7 +84,7 @@ std::optional<NotNow> SessionWriter::change(THD *thd, const SessionWrite &write,
                                             WriteTable &target, Changed &changed) {
   TABLE &table = *target.table;
   if (table.s->get_table_ref_version() != write.table_version) return NotNow::table_changed;
-  // What refers to this table changes with it.
+  // Rows that refer to this table change with it.
   if (write.form.changes_old_rows() && table.file->referenced_by_foreign_key()) return NotNow::alone;
   if (logs(thd)) thd->binlog_prepare_for_row_logging();
   std::optional<NotNow> why = NotNow::read_failed;

@@ -1,8 +1,8 @@
-// session_write.h: SessionWriter, a recognised UPDATE, DELETE or INSERT done in the transaction of the session that
-// asks, as the server would do it there: with its metadata locks, its row locks and its binary log.
+// session_write.h: SessionWriter, which runs a recognised UPDATE, DELETE or INSERT in the client's own transaction, as
+// the server would: with its metadata locks, row locks and binary log.
 //
-// Nothing waits. A row that somebody else has locked is the server's to wait for, on a thread of the pool; what fails
-// is undone to where the statement began, as the server undoes a statement, and the transaction goes on.
+// It never waits. A statement that meets a locked row is left to the server, on a thread of the pool; a failed
+// statement is undone as the server undoes it, and the transaction goes on.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ class SessionStatement;
 struct SessionWrite {
   const ChangeForm &form;
   const ResolvedChange &change;
-  const sql::Answer *answer = nullptr;  ///< the server's to a statement of this form with RETURNING
-  uint64_t table_version;               ///< TABLE_SHARE::get_table_ref_version() that `change` is of
+  const sql::Answer *answer = nullptr;  ///< the server's answer to a statement of this form with RETURNING
+  uint64_t table_version;               ///< TABLE_SHARE::get_table_ref_version() for which `change` is valid
   std::span<const Value> values;
   bool prepared = false;
   size_t bytes_received = 0;
@@ -36,8 +36,8 @@ struct SessionWrite {
 /// Kept by a thread from one statement to the next, for its memory.
 class SessionWriter {
  public:
-  /// Does it in `thd`, which the thread is attached to and which is in a transaction. If it returns a reason nothing
-  /// has happened, and nothing is written to `output`.
+  /// Runs the statement in `thd`, which the thread is attached to and which is in a transaction. If it returns a reason
+  /// nothing has happened, and nothing is written to `output`.
   std::optional<NotNow> run(THD *thd, const SessionWrite &write, Output &output, Counters &counters);
 
  private:

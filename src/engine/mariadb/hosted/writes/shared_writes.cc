@@ -16,7 +16,7 @@ namespace {
 
 constexpr int open_attempts_max = 3;
 
-/// While one lives, nothing counts in the worker's session: the sessions that ask count it.
+/// While one lives, nothing is counted in the worker's session: the clients' sessions count it.
 class Uncounted {
  public:
   explicit Uncounted(THD *thd) : thd_(thd) {
@@ -156,8 +156,8 @@ bool SharedWrites::change_all(THD *thd) {
   return !lost;
 }
 
-/// Whether the write failed at the AUTO-INC lock with its row changed: raising the counter is the last thing that is
-/// done for a row that brings its id.
+/// Whether the write failed at the AUTO-INC lock with its row changed: raising the counter is the last step for a row
+/// with an explicit value.
 bool SharedWrites::met_autoinc_lock(Write &write) {
   if (row_wait_.last() != RowWait::For::table) return false;
   write.target->note_autoinc_held(microsecond_interval_timer());
@@ -174,7 +174,7 @@ std::optional<NotNow> SharedWrites::change(THD *thd, Write &write) {
                   write.changed);
 }
 
-/// False: nothing of it is there.
+/// False: all of it was undone.
 bool SharedWrites::change_and_commit(THD *thd, const std::function<void()> &give_up_all) noexcept {
   try {
     if (open(thd, give_up_all) && change_all(thd) && !thd->killed) return commit();

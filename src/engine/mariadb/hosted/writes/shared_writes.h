@@ -1,8 +1,8 @@
-// shared_writes.h: SharedWrites, the recognised writes that the sessions of one turn ask for, in one transaction of the
-// worker's and with one commit.
+// shared_writes.h: SharedWrites, the recognised writes of the sessions in one turn, run in one transaction of the
+// worker with one commit.
 //
-// No write is acknowledged before the commit. A statement that cannot be done so is left for the server, which does it
-// as if it had never been here; and if the transaction is lost, all are.
+// No write is acknowledged before the commit. A statement that cannot be done so is left to the server, without a
+// trace; if the transaction is lost, all of them are.
 #pragma once
 
 #include <optional>
@@ -23,22 +23,22 @@ struct st_my_thread_var;
 
 namespace postern::mariadb {
 
-/// One executor's.
+/// Owned by one executor.
 class SharedWrites {
  public:
   SharedWrites(WriteTables &tables, RowWait &row_wait) : tables_(tables), row_wait_(row_wait) {}
   SharedWrites(const SharedWrites &) = delete;
   SharedWrites &operator=(const SharedWrites &) = delete;
 
-  /// Takes a statement that the session may do so: it waits until run(), and later statements of the same connection
-  /// wait for the next run. Throws std::bad_alloc.
+  /// Takes a statement that its session allows: it waits for run(), and later statements of the same connection wait
+  /// for the next run. Throws std::bad_alloc.
   void take(const Asked &asked, Op &op, const WritePlan &plan, const WritePlan::Learnt &known);
   bool any() const { return !writes_.empty(); }
-  /// The run is lost before it came to the writes.
+  /// Called if the run is lost before the writes.
   void forget() { writes_.clear(); }
 
-  /// Runs the statements taken, in `thd`, which has nothing open. Then those that are done have answers, and `done`
-  /// hears of each; the others are left for the server. Throws nothing.
+  /// Runs the taken statements in `thd`, which has nothing open. Statements that are done then have answers, and `done`
+  /// is called for each; the others are left to the server. Throws nothing.
   void run(THD *thd, const std::function<void()> &give_up_all, const std::function<void(Op &)> &done) noexcept;
 
  private:
@@ -54,7 +54,7 @@ class SharedWrites {
     std::optional<NotNow> why = NotNow::table_busy;
   };
 
-  /// The server's steps before and after a statement that has changed rows; the answer is the server's own.
+  /// The server's steps before and after a statement that has changed rows; the answer is built by the server's code.
   void answer(const Write &write, const rpl_gtid &gtid, uint64_t began_us);
   bool open(THD *thd, const std::function<void()> &give_up_all);
   bool change_all(THD *thd);

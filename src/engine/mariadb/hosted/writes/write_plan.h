@@ -1,9 +1,9 @@
-// write_plan.h: WritePlan, how writes of one form are done together with those of other sessions, in one transaction of
-// the worker (shared_writes.h).
+// write_plan.h: WritePlan, the plan for writes of one form, which run together with those of other sessions in one
+// transaction of the worker (shared_writes.h).
 //
 // The columns and the key belong to a definition of the table. They are learnt while the server serves a statement, and
-// so is whether the server would look at every row of the table, which the client sees in the status. With RETURNING
-// the bytes of answers are learnt, too, as in select_plan.h.
+// so is whether the server would scan the whole table, which the client sees in the status. With RETURNING the bytes of
+// answers are learnt, too, as in select_plan.h.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ class WritePlan final : public StatementPlan {
     Learnt *next = nullptr;
   };
 
-  /// For an UPDATE, a DELETE, an INSERT or a REPLACE, as the server has parsed it. nullptr: `why`, or it is none and
-  /// `why` stays as it is.
+  /// Makes the plan for an UPDATE, DELETE, INSERT or REPLACE from the server's parse tree. nullptr: `why` is set, or
+  /// unchanged if it is another kind of statement.
   static std::shared_ptr<const StatementPlan> recognise(THD *thd, LEX &lex, ParsedText parsed,
                                                         std::optional<WhyNot> &why);
 
@@ -61,8 +61,8 @@ class WritePlan final : public StatementPlan {
   const ChangeForm &change() const { return form_; }
 
  private:
-  /// For the definition that was found last; nullptr: nothing. With RETURNING, for answers of the shape that the client
-  /// gets; nullopt: the server has to send the columns' metadata first.
+  /// Learnt for the last known definition; nullptr: nothing. With RETURNING, for answers in the client's shape;
+  /// nullopt: the server has to send the column metadata first.
   const Learnt *known(const std::optional<AnswerShape> &shape) const;
   void learn_definition(THD *thd, const std::optional<AnswerShape> &shape, std::optional<sql::Answer> answer) const;
 
