@@ -1,5 +1,5 @@
-// announcing.h: announce(), which carries out a command and notes the keyspace notifications that follow from its
-// reply; notice_rows.def has them. ErasedKeys, the keys that went with it.
+// announcing.h: announce(), which runs a command and notes the keyspace notifications that follow from its reply
+// (notice_rows.def); and ErasedKeys, the keys that the command deleted.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace postern::redis {
 
-/// Keys, without the prefix's bytes missing, that a command of several steps has deleted.
+/// Full names of keys that a command of several steps has deleted.
 struct ErasedKeys {
   enum class Why : uint8_t {
-    emptied,   ///< nothing was left in it
-    replaced,  ///< as a whole; what comes in its place, if anything does, is the command's matter
+    emptied,   ///< its last element was removed
+    replaced,  ///< deleted as a whole; the command may then replace it
     expired,
   };
   struct Erased {
@@ -25,9 +25,9 @@ struct ErasedKeys {
   void note(Bytes prefix, Bytes key, Why why) { all.push_back({std::string(prefix).append(key), why}); }
 };
 
-/// Carries out the command as its handler does.
+/// Runs the command's handler.
 Next announce(Call &call);
-/// The same for ops that are there: those from `first` on are of a command that may tell of something.
+/// The same for ops that were added already, from `first` on, by a command that may cause notifications.
 void announce_ops(Call &call, size_t first);
 
 }  // namespace postern::redis

@@ -1,6 +1,6 @@
 // call.h: Call, one command on its way to ops, and the replies that need no table.
 //
-// A call lives while its handler runs. What outlives that is made in the batch's arena.
+// A call lives while its handler runs. Objects that outlive it are made in the batch's arena.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ class RedisSession;
 
 struct Call {
   const Command &command;
-  std::span<const Bytes> arguments;  ///< the first is the name, as the client has it
+  std::span<const Bytes> arguments;  ///< the first is the name, as the client sent it
   RedisSession &session;
   Batch &batch;
   Output &output;        ///< where its reply is written; nobody reads it under CLIENT REPLY OFF
   Resp resp;             ///< how its reply is written
-  int64_t now_ms;        ///< since 1970; one reading of the clock for all commands that came together
-  bool in_unit = false;  ///< EXEC has begun a unit, which this command's ops are of
+  int64_t now_ms;        ///< since 1970; read once for all commands that came together
+  bool in_unit = false;  ///< EXEC has begun a unit, and this command's ops belong to it
 
   Arena &arena() const { return batch.arena(); }
 };
 
-/// Writes what `Write` writes, or how the op has failed.
+/// Writes the answer by `Write`, or the op's failure.
 template <class Write>
 class Answer final : public Reply {
  public:
@@ -53,7 +53,7 @@ class Answer final : public Reply {
   Write write_;
 };
 
-/// An op of no table, answered to `output` by `write(Writer &)`, whose captures live as long as the batch.
+/// Adds an op without a table, answered to `output` by `write(Writer &)`; its captures live as long as the batch.
 template <class Write>
 Op &answer_to(Output &output, Call &call, Write write) {
   Op &op = call.batch.add();
@@ -71,10 +71,10 @@ Next answer_integer(Call &call, int64_t number);
 /// The bytes live as long as the batch.
 Next answer_bulk(Call &call, Bytes bytes);
 
-/// An error of the client's, in Redis's words, with the word for errors first. Both texts are sent as one, and copied.
-/// A transaction that is being queued will not be carried out.
+/// Answers an error in Redis's words, error code first. Both texts are sent as one, and copied. EXEC will refuse a
+/// transaction that is being queued.
 Next refuse(Call &call, Bytes text, Bytes rest = {});
-/// As much of an argument as Redis quotes in an error: it takes it for a text of C.
+/// The part of an argument that Redis quotes in an error: up to the first zero byte, as in a C string.
 Bytes told_of(Bytes argument, size_t bytes_max = Bytes::npos);
 
 inline constexpr Bytes syntax_error = "ERR syntax error";

@@ -11,7 +11,7 @@
 namespace postern::redis {
 namespace {
 
-/// As Redis prints it: 127.0.0.1:6379, [::1]:6379, or a path that nobody knows.
+/// As Redis prints it: 127.0.0.1:6379, [::1]:6379, or a placeholder for a unix socket.
 std::string print_address(const sockaddr_storage &address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address.ss_family == AF_INET) {
@@ -157,8 +157,8 @@ void Client::end() {
   if (fd_ >= 0) ::shutdown(fd_, SHUT_RDWR);
 }
 
-// The client's worker sees that its socket ends, as if the client had gone. A session, and the client with it, dies
-// before its socket is closed, so that the descriptor is still its own here.
+// The client's worker sees the end of its socket, as if the client had gone. A session dies before its socket is
+// closed, so the descriptor is still its own here.
 Killed Clients::kill(const Client &asks, const ClientFilter &filter, bool spares_self) {
   const std::lock_guard guard(mutex_);
   Killed told;

@@ -1,5 +1,5 @@
-// clients.h: Client, one connection's state besides its transaction, and Clients, all of them, for CLIENT LIST and
-// CLIENT KILL.
+// clients.h: Client, one connection's state besides its transaction, and Clients, all clients of a door, for CLIENT
+// LIST and CLIENT KILL.
 //
 // A client is owned by its session. Its own thread writes it; any thread may read it through Clients.
 #pragma once
@@ -27,7 +27,7 @@ class Client {
   Client &operator=(const Client &) = delete;
   ~Client();
 
-  /// Its connection stands: from here on others see it.
+  /// Called when its connection is open: makes it visible.
   void begin(const Peer &peer, int64_t now_ms);
 
   uint64_t id() const { return id_; }
@@ -35,21 +35,21 @@ class Client {
   void select(uint8_t database) { database_.store(database, std::memory_order_relaxed); }
   Resp resp() const { return resp_.load(std::memory_order_relaxed); }
   void speak(Resp resp) { resp_.store(resp, std::memory_order_relaxed); }
-  /// That it has sent something, and what.
+  /// Notes the command that it has sent.
   void note(const Command &command) { last_command_.store(&command, std::memory_order_relaxed); }
   void note_active(int64_t now_ms) { active_ms_.store(now_ms, std::memory_order_relaxed); }
-  /// Whether a command of it waits for elements.
+  /// Notes whether it is blocked.
   void note_blocked(bool blocked) { blocked_.store(blocked, std::memory_order_relaxed); }
-  /// To how many channels, patterns and shard channels it has subscribed, and whether it monitors.
+  /// Notes its numbers of subscriptions, and whether it monitors.
   void note_subscriptions(const Subscriber &subscriber);
-  /// CLIENT KILL has ended its connection.
+  /// Whether CLIENT KILL has ended its connection.
   bool killed() const { return killed_.load(std::memory_order_relaxed); }
-  /// Commands queued by MULTI; -1: it is in none.
+  /// Commands queued by MULTI; -1: not in a transaction.
   void note_queued(int32_t queued, size_t bytes = 0) {
     queued_.store(queued, std::memory_order_relaxed);
     queued_bytes_.store(bytes, std::memory_order_relaxed);
   }
-  /// Bytes that it has sent and that are not parsed; while its commands are under way with theirs.
+  /// Bytes received and not parsed, including those of commands under way.
   void note_unparsed(size_t bytes) { unparsed_bytes_.store(bytes, std::memory_order_relaxed); }
 
   std::string name() const;
@@ -57,19 +57,19 @@ class Client {
   /// The library's name and version from CLIENT SETINFO.
   void set_library(Bytes name) { set(library_, name); }
   void set_library_version(Bytes version) { set(library_version_, version); }
-  /// As which account it has logged in; empty: none.
+  /// The account that it has logged in as; empty: none.
   std::string user() const;
   void set_user(Bytes user);
 
   std::string address() const;
-  /// A line as CLIENT LIST has it, without its end.
+  /// Its line of CLIENT LIST, without a line end.
   std::string line(int64_t now_ms) const;
 
  private:
   friend Clients;
-  /// Ends its connection. With the lock of all clients.
+  /// Ends its connection. The lock of all clients is held.
   void end();
-  /// With the lock of all clients.
+  /// The lock of all clients is held.
   std::string line_locked(int64_t now_ms) const;
   bool is_subscribed() const {
     return channels_.load(std::memory_order_relaxed) + patterns_.load(std::memory_order_relaxed) +
@@ -82,7 +82,7 @@ class Client {
   Clients &all_;
   Client *older_ = nullptr;
   Client *newer_ = nullptr;
-  uint64_t id_ = 0;  // 0: nobody sees it
+  uint64_t id_ = 0;  // 0: not visible
   int64_t begun_ms_ = 0;
   std::atomic<int64_t> active_ms_{0};
   std::atomic<const Command *> last_command_{nullptr};
@@ -98,14 +98,14 @@ class Client {
   std::atomic<bool> killed_{false};
   std::atomic<uint8_t> database_{0};
   std::atomic<Resp> resp_{Resp::two};
-  // Under the lock of all clients.
+  // Guarded by the lock of all clients.
   std::string name_;
   std::string user_;
   std::string library_;
   std::string library_version_;
 };
 
-/// Which clients CLIENT KILL and CLIENT LIST are about.
+/// The clients selected by CLIENT KILL and CLIENT LIST.
 struct ClientFilter {
   uint64_t id = 0;        ///< 0: any
   Bytes address{};        ///< empty: any
@@ -116,8 +116,8 @@ struct ClientFilter {
 
 struct Killed {
   uint64_t killed = 0;
-  uint64_t denied = 0;  ///< those of other accounts, which stay
-  bool self = false;    ///< the caller is among the killed: its session closes it after its answer
+  uint64_t denied = 0;  ///< clients of other accounts, which are not killed
+  bool self = false;    ///< whether the caller is among them: its session closes it after its answer
 };
 
 class Clients {
@@ -126,7 +126,7 @@ class Clients {
   std::string lines(Bytes user, const ClientFilter &filter, int64_t now_ms) const;
   /// Closes all connections of the caller's account.
   Killed kill(const Client &asks, const ClientFilter &filter, bool spares_self);
-  /// Whether the account of a client that there is now is another one.
+  /// Whether an existing client has another account.
   bool is_others(Bytes user, uint64_t id) const;
 
  private:

@@ -8,7 +8,7 @@ struct Words {
   bool told_why;  ///< the server's message follows
 };
 
-/// What clients act upon has words of its own; for all others the kind decides.
+/// Errors that clients act upon have codes of their own; for others the kind decides.
 Words words_for(Failure failure) {
   switch (failure) {
     case Failure::unauthorized: return {"NOAUTH Authentication required.", false};

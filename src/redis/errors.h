@@ -1,4 +1,4 @@
-// errors.h: a failed op as a client sees it: Redis's word for the error, and the server's message.
+// errors.h: the error reply for a failed op: Redis's error code and the server's message.
 #pragma once
 
 #include "contract/reply.h"
@@ -6,8 +6,8 @@
 
 namespace postern::redis {
 
-/// Writes one error reply, of an op that fails with this outcome. By the kind of the failure, but for those that have
-/// words of their own.
+/// Writes the error reply of an op with this outcome. The error code follows from the kind of the failure, unless the
+/// failure has its own.
 void write_failure(Writer &writer, const Outcome &outcome);
 
 }  // namespace postern::redis

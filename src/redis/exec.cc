@@ -37,8 +37,7 @@ Next Exec::begin_in(Call &call) {
   script.script = this;
   for (const Op &op : ops_)
     if (script.slot == nullptr) script.slot = op.slot;
-  // Tables that people have mapped may be such that nothing is undone in them; and where the first error undoes
-  // everything each command is looked at.
+  // Mapped tables may be non-transactional; and if the first error undoes everything, each command is checked.
   may_group_ = !rolls_back_ && std::all_of(ops_.begin(), ops_.end(), [&call](const Op &op) {
     return op.slot == nullptr || call.session.tables().open().in_keyspace(*op.slot);
   });
@@ -176,8 +175,8 @@ Script::Step Exec::next() {
   return {};
 }
 
-/// A step of a command that is a script itself. Where that is undone, the others stand: there is a mark before its
-/// first step, unless that is its last, which leaves nothing where it fails.
+/// A step of a command that is a script itself. If that is undone, the other commands remain: there is a mark before
+/// its first step, unless that is also its last, which leaves nothing when it fails.
 Script::Step Exec::run_nested(Step step) {
   if (step.what == Step::What::commit || step.what == Step::What::undo) {
     Op &op = ops_[at_++];
@@ -195,9 +194,9 @@ Script::Step Exec::run_nested(Step step) {
   return step;
 }
 
-/// The next ops that are no scripts: of one command, or of several. These are a statement together, which is less work
-/// than one for each. If one of them fails nothing of that is done, and each is run by itself. Reads lock places where
-/// no rows are, and have statements of their own: writes shall not.
+/// The next ops that are not scripts, of one or several commands. They share a statement, which is less work than one
+/// for each. If one of them fails all are undone, and each is run by itself. Reads lock gaps, so they have statements
+/// of their own: writes need no gap locks.
 std::span<Op> Exec::plain_ops() {
   const auto is_script = [this](const Op &op) { return is_nested(op); };
   const auto is_lock = [](const Op &op) { return op.verb == Verb::lock; };
@@ -215,7 +214,7 @@ std::span<Op> Exec::plain_ops() {
   return std::span(ops_).first(ends_[last]).subspan(at_);
 }
 
-/// Whether the last step was a group with a failure in it, all of which has been taken back then.
+/// Whether the last step was a group with a failure, which was undone.
 bool Exec::group_failed() {
   if (!group_.has_value()) return false;
   bool failed = false;
@@ -270,7 +269,7 @@ bool Exec::end_command() {
 void Exec::done(const Outcome &outcome) {
   const bool failed = outcome.failure != Failure::none;
   if (!failed && !changed_ && first_error_.empty()) return;
-  // The commands are undone: nobody may hear of them.
+  // The commands were undone, so they are not announced.
   if (!failed && !changed_) restart_ops();
   if (passage_.begun() && !passage_.take_back()) return;
   passage_.begin();
@@ -291,7 +290,7 @@ void Exec::restart_ops() {
   }
 }
 
-/// The replies of all commands go, and the array that they stand in.
+/// Takes back the replies of all commands, and their array.
 void Exec::restart() {
   group_.reset();
   restart_ops();

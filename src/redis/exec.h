@@ -1,6 +1,6 @@
-// exec.h: Exec, the commands of a transaction as one op: a script that runs one after the other.
+// exec.h: Exec, the commands of a transaction as one op: a script that runs them one by one.
 //
-// A command that fails is undone by itself and has its error in its place; the others stand.
+// A failed command alone is undone, and its error stands in its place; the others remain.
 #pragma once
 
 #include <deque>
@@ -38,7 +38,7 @@ class Exec final : public Kept, public Script, public Reply {
   /// More leave the turn to others.
   static constexpr size_t ops_in_turn_max = 32;
 
-  /// A watched key as it is when EXEC comes.
+  /// A watched key's state when EXEC comes.
   struct Check {
     Watched &before;
     Print now{};
@@ -49,7 +49,7 @@ class Exec final : public Kept, public Script, public Reply {
   void add_checks(Call &call);
   void add_commands(Call &call);
   void add_command(Call &call, const Queued &queued);
-  /// Ops that open tables go ahead of the script; the others are its own.
+  /// Ops that open tables run before the script; the others are its own.
   void take_ops(Batch &batch, size_t first);
   Next add_reading(Call &call);
   bool writes_anything() const;
@@ -65,7 +65,7 @@ class Exec final : public Kept, public Script, public Reply {
   Step run_plain();
   bool group_failed();
   Step run_nested(Step step);
-  /// True: all has to be undone because of it.
+  /// True: all commands have to be undone because of it.
   bool end_command();
   void restart_ops();
 
@@ -79,7 +79,7 @@ class Exec final : public Kept, public Script, public Reply {
   std::vector<Op> check_ops_;
   std::vector<Op> ops_;       // of all commands, in order
   std::vector<size_t> ends_;  // each command's, among them
-  // A group of commands, run in one step, without the scripts that stand in for ops. Where it has failed they are run
+  // A group of commands, run in one step, without the scripts that stand in for ops. If the group fails they are run
   // one by one.
   bool may_group_ = false;
   bool one_by_one_ = false;

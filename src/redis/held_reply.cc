@@ -13,7 +13,7 @@
 namespace postern::redis {
 namespace {
 
-/// A reply that was written and not yet sent.
+/// A reply that was written and is not sent yet.
 struct Held final : Kept {
   Held() { output.hold_until_commit(); }
   Output output;

@@ -1,8 +1,8 @@
-// held_reply.h: commands that put elements into keys that others wait for, and are answered when those are served.
+// held_reply.h: holds the reply of a command that pushes to keys until the clients that wait for them are served.
 //
-// Redis serves blocked clients before it answers the push, so whoever has the answer sees the outcome. So does the
-// door, but that it waits for nobody longer than `serving_wait_ms`. Meanwhile the session sleeps: it holds no op, no
-// table and no thread.
+// Redis serves blocked clients before it answers the push, so whoever has the answer sees the outcome. The door does
+// the same, but waits for at most `serving_wait_ms`. Meanwhile the session sleeps: it holds no op, no table and no
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,12 @@
 
 namespace postern::redis {
 
-/// For how long a reply is held at most.
+/// The longest time that a reply is held.
 inline constexpr int64_t serving_wait_ms = 500;
 
-/// Whether somebody waits for a key that the command, or one of the transaction that it carries out, may put elements
-/// into.
+/// Whether a client waits for a key that the command, or one of EXEC's commands, may push to.
 bool feeds_who_waits(Call &call);
-/// What its handler does, with its reply held.
+/// Runs its handler, with the reply held.
 Next answer_when_served(Call &call);
 
 }  // namespace postern::redis

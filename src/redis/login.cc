@@ -32,7 +32,7 @@ void write_server(Writer &writer, Client &client, bool read_only) {
   writer.array(0);
 }
 
-/// Once nothing more can fail.
+/// Called when nothing more can fail.
 void take_on(RedisSession &session, int64_t resp, bool names, Bytes name) {
   if (resp != 0) session.client().speak(resp == 3 ? Resp::three : Resp::two);
   if (names) session.client().set_name(name);
@@ -43,7 +43,7 @@ Resp resp_after(const Call &call, const Greeting &greeting) {
   return greeting.resp == 3 ? Resp::three : Resp::two;
 }
 
-/// The account has been verified, or not: no other op of these follows the login.
+/// Continues after the verification: no other op follows the login.
 class LoginStage final : public Stage {
  public:
   explicit LoginStage(const Greeting &greeting)
@@ -68,7 +68,7 @@ class LoginStage final : public Stage {
   const std::string name_;
 };
 
-/// Hears how the login ended.
+/// Receives the login's outcome.
 class LoginReply final : public Reply {
  public:
   LoginReply(Output &output, Resp before, Resp after, bool greets, bool read_only, Client &client)
@@ -144,7 +144,7 @@ Next add_greeting(Call &call, const Greeting &greeting) {
   if (greeting.greets) call.session.protocol().tell(figures);
   const bool read_only = figures.read_only;
   if (greeting.logs_in && call.session.identity() != nullptr) return add_login(call, greeting, read_only);
-  // Without accounts there is one user, and any password lets it in.
+  // Without accounts there is one user, with any password.
   if (greeting.logs_in && greeting.user != "default") return refuse(call, wrong_password);
   return greeting.greets ? greet(call, greeting, read_only) : answer_ok(call);
 }

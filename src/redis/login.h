@@ -5,10 +5,10 @@
 
 namespace postern::redis {
 
-/// The client's other requests together with a login, or without one. Views of the arguments.
+/// The other parts of a HELLO or AUTH, with or without a login. Views of the arguments.
 struct Greeting {
   bool greets = false;  ///< HELLO: answered with the server's facts
-  int64_t resp = 0;     ///< 2, 3; 0: as it is
+  int64_t resp = 0;     ///< 2 or 3; 0: unchanged
   bool logs_in = false;
   Bytes user{};
   Bytes password{};

@@ -61,7 +61,7 @@ std::string address_of(RedisSession &session) {
   return "unix:" + figures.socket;
 }
 
-/// Notes a line when its turn has come, once, and may show what there is of the transaction.
+/// Notes a line in its turn, once, and may show the transaction's lines so far.
 class NoteShown final : public Kept, public Reply {
  public:
   NoteShown(RedisSession &session, std::string line, bool shows)
@@ -76,7 +76,7 @@ class NoteShown final : public Kept, public Reply {
     }
     if (shows_) session_.show_commands();
   }
-  /// What somebody has seen is not noted again.
+  /// Lines that were shown are not noted again.
   void restart() override {
     if (noted_ && session_.shown_commands().take_back(id_, id_ + 1)) noted_ = false;
   }

@@ -1,6 +1,6 @@
 // protocol.h: Redis, the protocol of one Redis port.
 //
-// Owned by whoever opens the port; outlives every session it opens. Any thread may call open_session().
+// Owned by the plugin that opens the port; outlives every session. Any thread may call open_session().
 //
 //   redis::Redis protocol({.accounts = true});
 //   std::unique_ptr<Session> session = protocol.open_session(output, peer);
@@ -46,11 +46,11 @@ struct Figures {
   uint64_t timeout = 0;  ///< seconds
   std::string address;
   std::string socket;
-  uint64_t swept = 0;      ///< expired keys that were deleted with nobody asking for them
+  uint64_t swept = 0;      ///< expired keys that the sweep has deleted
   bool read_only = false;  ///< the server takes no writes: it is a replica
 };
 
-/// What only grows, until CONFIG RESETSTAT.
+/// Counters that only grow, until CONFIG RESETSTAT.
 struct Totals {
   uint64_t connections = 0;
   uint64_t refused = 0;  ///< connections
@@ -62,19 +62,19 @@ struct Totals {
 };
 
 struct Settings {
-  /// Clients log in as accounts of the database, and their grants decide.
+  /// Clients log in as accounts of the server, with their grants.
   bool accounts = false;
-  /// The account that AUTH with a password alone is for; empty: none.
+  /// The account for AUTH with only a password; empty: none.
   ChangingText default_account{};
-  /// EXEC undoes everything where a command of it fails.
+  /// EXEC undoes everything if one of its commands fails.
   Changing<bool> exec_rolls_back = false;
   /// A script that ends with an error is undone as a whole.
   Changing<bool> script_rolls_back = true;
-  Changing<int64_t> script_time_ms = 5'000;  ///< how long a script may run; 0: for ever
+  Changing<int64_t> script_time_ms = 5'000;  ///< the longest run of a script; 0: no bound
   Changing<size_t> script_bytes_max = size_t{64} << 20;
   Changing<size_t> value_bytes_max = limits::item_bytes_max;
   Changing<size_t> request_bytes_max = size_t{80} << 20;
-  /// Bounds of the messages that wait for a subscriber.
+  /// Bounds on messages that wait for a subscriber.
   BoxBounds boxes{};
   /// The letters of Redis's notify-keyspace-events.
   ChangingText notices{};
@@ -112,21 +112,21 @@ class Redis final : public Protocol {
   Functions &functions() { return *functions_; }
   AllCommandStats &command_stats() { return command_stats_; }
   const AllCommandStats &command_stats() const { return command_stats_; }
-  /// Tells subscribers that a key has expired and is gone. Any thread.
+  /// Notifies subscribers that an expired key was deleted. Any thread.
   void tell_expired(uint8_t database, std::string key);
-  /// Figures that CONFIG RESETSTAT forgets count from now on.
+  /// Restarts the figures that CONFIG RESETSTAT resets.
   void reset_statistics();
   void tell(Figures &figures) const;
   /// These figures, less those at the last reset of the statistics.
   Totals totals(const Figures &figures) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
-  /// 40 hexadecimal digits, another for each start.
+  /// 40 hexadecimal digits, different for each start.
   const std::string &run_id() const { return run_id_; }
 
  private:
   void choose_notices();
 
-  Settings settings_;  // of which change() changes a part
+  Settings settings_;  // change() changes some of them
   const int64_t started_;
   const std::string run_id_;
   Clients clients_;
@@ -141,7 +141,7 @@ class Redis final : public Protocol {
   const std::unique_ptr<Functions> functions_;
   AllCommandStats command_stats_;
   mutable std::mutex mutex_;  // a leaf
-  Totals forgotten_;          // under the mutex
+  Totals forgotten_;          // guarded by the mutex
 };
 
 }  // namespace postern::redis

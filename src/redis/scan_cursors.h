@@ -1,7 +1,7 @@
-// scan_cursors.h: ScanCursors, where scans go on, by the numbers that clients have for that.
+// scan_cursors.h: ScanCursors, the positions of unfinished scans by their cursor numbers.
 //
-// One for all sessions of a door. Numbers are decimal and below 2^53, since some clients make floats of them. The
-// places of the last `places_max` scans are known; one that is asked again for is known on, for clients may do that.
+// One for all sessions of a door. Numbers are below 2^53, because some clients convert them to floats. The positions of
+// the last `places_max` scans are kept, even after use, because clients may repeat a call.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@
 
 namespace postern::redis {
 
-/// The largest COUNT; more counts as this.
+/// The largest COUNT; larger ones count as this.
 inline constexpr uint64_t scan_count_max = 10'000;
 
 struct ScanPlace {
   std::string owner{};  ///< the account that scans
   uint32_t db = 0;
-  std::string prefix{};             ///< the prefix of the mapping that is walked, or the key of the hash or set
-  std::vector<std::string> last{};  ///< the key of the last row seen; empty: the walk begins
+  std::string prefix{};             ///< the prefix of the mapping, or the key of the hash or set
+  std::vector<std::string> last{};  ///< the key of the last row; empty: at the beginning
 };
 
-/// A cursor as Redis reads it, which is strtoul()'s way but for blanks: `` and `+0` are 0, and a sign counts from 2^64
-/// down. False: it is none.
+/// Parses a cursor as Redis does: like strtoul(), without blanks, so the empty text and `+0` are 0, and negative
+/// numbers wrap around. False: invalid.
 inline bool parse_cursor(Bytes text, uint64_t &cursor) {
   text = text.substr(0, text.find('\0'));
   cursor = 0;
@@ -41,7 +41,7 @@ class ScanCursors {
  public:
   static constexpr size_t places_max = 16'384;
 
-  /// Not 0. Any thread.
+  /// Stores a position and returns its cursor, never 0. Any thread.
   uint64_t put(ScanPlace place) {
     const std::lock_guard guard(mutex_);
     const uint64_t cursor = ++last_;
@@ -49,7 +49,7 @@ class ScanCursors {
     places_[cursor % places_max] = {cursor, std::move(place)};
     return cursor;
   }
-  /// False: that account and database have no such place. Any thread.
+  /// Finds a position. False: that account and database have no such cursor. Any thread.
   bool get(uint64_t cursor, Bytes owner, uint32_t db, ScanPlace &place) const {
     const std::lock_guard guard(mutex_);
     if (places_.empty()) return false;
@@ -65,7 +65,7 @@ class ScanCursors {
     ScanPlace place{};
   };
 
-  mutable std::mutex mutex_;  // a leaf; guards what follows
+  mutable std::mutex mutex_;  // a leaf; guards the members below
   std::vector<Issued> places_;
   uint64_t last_ = 0;
 };

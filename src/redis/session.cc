@@ -17,19 +17,19 @@ namespace {
 /// Bytes of a command's name and of its arguments that an error quotes of each.
 constexpr size_t arguments_told_bytes_max = 128;
 
-/// A page in a browser may make it send requests of its choice to any port: what begins like one of HTTP is none of a
-/// client of ours.
+/// A web page can make a browser send requests to any port: a request that begins like HTTP does not come from a Redis
+/// client.
 bool is_cross_protocol(Bytes name) {
   return is_word(name, "post") || is_word(name, "host:");
 }
 
-/// Whether it may be asked on a connection of RESP2 on which messages come.
+/// Whether it is allowed on a RESP2 connection with subscriptions.
 bool is_for_subscribers(const Command &command) {
   const bool changes = command.has(CommandFlag::pubsub) && command.has(CommandFlag::noscript);
   return changes || command.name == "ping" || command.name == "quit" || command.name == "reset";
 }
 
-/// Whether a client may not ask it that sees all commands: Redis takes it for a replica.
+/// Whether it is refused to monitors, which Redis treats like replicas.
 bool is_refused_to_monitors(const Command &command) {
   return command.has(CommandFlag::write | CommandFlag::readonly | CommandFlag::skip_monitor) ||
          command.name == "publish" || command.name == "spublish";
@@ -45,7 +45,7 @@ void log_cross_protocol() {
 
 }  // namespace
 
-/// Replies that nobody wants are written here, so that their commands need not know, and are dropped as they come.
+/// Takes unwanted replies and drops them, so that commands need not know.
 class RedisSession::Sink final : private Valve {
  public:
   Sink() { output.stream_through(*this); }
@@ -80,7 +80,7 @@ RedisSession::~RedisSession() {
   send_notices();
 }
 
-/// The changes have lasted: without memory nobody hears of them.
+/// The changes have lasted; without memory they are not announced.
 void RedisSession::send_notices() {
   if (notices_.empty()) return;
   try {
@@ -126,7 +126,7 @@ void RedisSession::open() {
   stats_ = &protocol_.command_stats().of_this_thread();
 }
 
-/// Ops that are under way may note what watched keys are.
+/// Ops under way may still note watched keys.
 void RedisSession::forget_transaction() {
   tables_.keep(transaction_.take());
   client_.note_queued(-1);
@@ -212,7 +212,7 @@ Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   return take_all(input, batch, ops_max);
 }
 
-/// It sleeps once nothing that was collected before is under way.
+/// It sleeps once no earlier op is under way.
 Collected RedisSession::doze(Next how, bool nothing_else) {
   if (!nothing_else) return Collected::wait;
   dozes_ = true;
@@ -226,7 +226,7 @@ Collected RedisSession::take_all(Input &input, Batch &batch, uint32_t ops_max) {
   return collected;
 }
 
-/// It may turn out to be slow, and its bytes are gone then. Passwords are kept out.
+/// It may prove slow, when its bytes are gone. Passwords are left out.
 void RedisSession::note_last() {
   if (stage_command_ == nullptr || stage_command_->has(CommandFlag::skip_slowlog)) return last_command_.clear();
   const std::span<const Bytes> arguments = parser_.arguments();
@@ -272,7 +272,7 @@ void RedisSession::fail_parsing(Batch &batch) {
   refuse(call, "ERR ", parser_.error());
 }
 
-/// Where the reply of the next command goes.
+/// The output for the next command's reply.
 inline Output &RedisSession::output_for_next() {
   return replies_ == Replies::on ? output_ : output_of_nobody();
 }
@@ -299,7 +299,7 @@ Next RedisSession::run_stage(Batch &batch) {
 
 Next RedisSession::act(std::span<const Bytes> arguments, Batch &batch) {
   static constexpr Command unknown{};
-  // Most clients do the same again and again.
+  // Most clients repeat one command.
   const bool again = stage_command_ != nullptr && is_word(arguments.front(), stage_command_->name);
   const Command *command = again ? stage_command_ : find_command(arguments.front());
   if (command != nullptr && command->is_subcommand()) command = nullptr;

@@ -24,18 +24,18 @@
 
 namespace postern::redis {
 
-/// The rest of a command with a next step that depends on the results of its ops. Owned by the session.
+/// The rest of a command with a step that depends on the results of its ops. Owned by the session.
 class Stage {
  public:
   virtual ~Stage() = default;
-  /// The ops before are settled, or it has slept long enough: goes on. `call` has no arguments. It is asked again if it
-  /// returns Next::wait, after the ops it has added, sleep_until() or pause_until().
+  /// Continues when the previous ops are settled, or it has slept long enough. `call` has no arguments. It is called
+  /// again if it returns Next::wait, after the ops it has added, sleep_until() or pause_until().
   virtual Next go_on(Call &call) = 0;
-  /// Pushers whose replies are held until the clients woken by this stage's writes have been served; nullptr: none.
+  /// Pushers that are answered when the clients woken by this stage's writes have been served; nullptr: none.
   virtual const Servings *servings() const { return nullptr; }
 };
 
-/// What CLIENT REPLY has chosen.
+/// The mode chosen by CLIENT REPLY.
 enum class Replies : uint8_t {
   on,
   off,
@@ -52,66 +52,66 @@ class RedisSession final : public Session {
   bool may_sleep() const override { return true; }
   void take_waker(Waker &waker) override { waker_ = &waker; }
   int64_t wake_ms() const override { return wake_ms_; }
-  /// A command may come with a few ops more than `ops_max` leaves, for it is added as a whole.
+  /// The last command may exceed `ops_max` by a few ops, because a command is added as a whole.
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
   Delivered deliver() override;
   bool listens() const override { return mailbox_.is_subscribed() || mailbox_.is_monitor(); }
 
-  // What handlers use.
+  // For handlers.
 
   Redis &protocol() { return protocol_; }
   Client &client() { return client_; }
   Tables &tables() { return tables_; }
   Transaction &transaction() { return transaction_; }
-  /// DISCARD and UNWATCH.
+  /// For DISCARD and UNWATCH.
   void forget_transaction();
   const Peer &peer() const { return peer_; }
   /// nullptr: there are no accounts.
   Identity *identity() { return identity_.get(); }
   bool knows_who() const { return identity_ == nullptr || identity_->account != nullptr; }
-  /// Where an account is verified that may take the place of the client's: a login that fails changes nothing.
+  /// The identity being verified, which replaces the client's if the login succeeds: a failed login changes nothing.
   Identity &candidate() { return *candidate_; }
   void begin_login();
   void end_login() { candidate_.reset(); }
-  /// The rest of the command is `stage`'s. A handler returns what this returns.
+  /// Leaves the rest of the command to `stage`. A handler returns the result of this.
   Next wait_for(std::unique_ptr<Stage> stage);
-  /// The same, where the stage waits for others.
+  /// The same, if the stage waits for other clients.
   Next sleep_until(int64_t wake_ms) {
     wake_ms_ = wake_ms;
     return Next::sleep;
   }
-  /// The same, where its client gets its answer soon, even if it ends its sending meanwhile.
+  /// The same, but the client gets its answer soon, even if it ends its sending meanwhile.
   Next pause_until(int64_t wake_ms) {
     wake_ms_ = wake_ms;
     return Next::pause;
   }
-  /// nullptr: nobody would wake it.
+  /// nullptr: it cannot be woken.
   Waker *waker() { return waker_; }
   /// Keys that this session pushed to; their waiters are woken when the batch settles.
   FedKeys &fed() { return fed_; }
   Mailbox &mailbox() { return mailbox_; }
-  /// Whether somebody may hear of keyspace notifications.
+  /// Whether keyspace notifications may have receivers.
   bool announces() const { return protocol_.notice_classes().chosen() != 0 && protocol_.subscriptions().any(); }
   Notices &notices() { return notices_; }
   /// Whether any client sees commands.
   bool is_monitored() const { return protocol_.subscriptions().is_monitored(); }
   ShownCommands &shown_commands() { return shown_commands_; }
-  /// Those that were noted leave at once.
+  /// Shows the noted commands at once.
   void show_commands();
   /// MONITOR: this client sees the commands of its account. Throws std::bad_alloc.
   void monitor();
-  /// Keys that the command has deleted which is just done.
+  /// Keys deleted by the command that was just done.
   ErasedKeys &erased() { return erased_; }
   void set_replies(Replies replies) { replies_ = replies; }
   Replies replies() const { return replies_; }
-  /// A command is carried out that did not come by itself: one of EXEC's.
+  /// Notes a command that did not come by itself: one of EXEC's.
   void note_running(const Command &command) { running_.add(command); }
   /// The client's output, whatever CLIENT REPLY has chosen.
   Output &output() { return output_; }
-  /// The connection closes when the command is answered, or the EXEC that it is of.
+  /// Closes the connection when the command, or its EXEC, is answered.
   void end() { ends_ = true; }
-  /// RESET, but for the account.
+  /// RESET, except for the account.
   void reset();
 
  private:
@@ -144,7 +144,7 @@ class RedisSession final : public Session {
   const Peer &peer_;
   std::unique_ptr<Identity> identity_;   // with Settings::accounts alone
   std::unique_ptr<Identity> candidate_;  // during a login
-  std::unique_ptr<Stage> stage_;         // to go on when all is settled
+  std::unique_ptr<Stage> stage_;         // continues when everything is settled
   const Command *stage_command_ = nullptr;
   Output *stage_output_ = nullptr;
   Waker *waker_ = nullptr;
@@ -153,12 +153,12 @@ class RedisSession final : public Session {
   CommandStats *stats_ = nullptr;  // its worker's
   RunningCommands running_;
   size_t unparsed_bytes_ = 0;
-  std::unique_ptr<Sink> sink_;  // takes replies that nobody wants, once CLIENT REPLY was used
+  std::unique_ptr<Sink> sink_;  // takes unwanted replies, once CLIENT REPLY was used
   RequestParser parser_;
   int64_t now_ms_ = 0;  // since 1970, of this collect()
   Replies replies_ = Replies::on;
   bool ends_ = false;
-  bool dozes_ = false;  // its stage waits for others, and has written nothing
+  bool dozes_ = false;  // its stage waits for other clients, and has written nothing
   Mailbox mailbox_;
   Notices notices_;
   ShownCommands shown_commands_;

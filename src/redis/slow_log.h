@@ -1,5 +1,5 @@
 // slow_log.h: SlowLog, the commands that took longest, for SLOWLOG; LatencyEvents, the worst times of each second, for
-// LATENCY; and CommandNote, the words of one command, in case that it will have been slow.
+// LATENCY; and CommandNote, a copy of one command's arguments in case it proves slow.
 //
 // A port has one of each of the first two; any thread may use them. Their settings are CONFIG SET's.
 #pragma once
@@ -21,7 +21,7 @@ namespace postern::redis {
 class CommandNote {
  public:
   void take(std::span<const Bytes> arguments);
-  /// The same with no more than the name, which lives for ever: what costs least.
+  /// The same with only the name, which lives for ever: the cheapest note.
   void take_name(Bytes name, size_t count) {
     text_.clear();
     name_ = name;
@@ -29,7 +29,7 @@ class CommandNote {
   }
   void clear() { take_name({}, 0); }
   bool empty() const { return count_ == 0; }
-  /// As Redis shows them: at most 32, of 128 bytes each, and how much is missing.
+  /// The arguments as Redis shows them: at most 32, of 128 bytes each, and how much was cut.
   std::vector<std::string> words() const;
 
  private:
@@ -56,12 +56,12 @@ class SlowLog {
   Changing<size_t> length_max = 128;
 
   bool is_on() const { return threshold_us >= 0; }
-  /// Reads of one key are seldom so slow that somebody wants to know which.
+  /// Reads of one key are seldom slow, so their arguments are not copied.
   bool wants_all_words() const { return threshold_us < 1'000; }
   bool is_slow(int64_t took_us) const { return threshold_us >= 0 && took_us >= threshold_us; }
-  /// Gives it its id. Without memory for it nothing is noted.
+  /// Adds an entry with the next id. Without memory nothing is noted.
   void note(SlowCommand command) noexcept;
-  /// The newest so many commands of the account, the newest first.
+  /// The newest `count` commands of the account, newest first.
   std::vector<SlowCommand> newest(Bytes user, size_t count) const;
   size_t length(Bytes user) const;
   void forget(Bytes user);

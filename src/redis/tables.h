@@ -1,5 +1,4 @@
-// tables.h: Tables, a session's way to the tables that its keys are in, and what its ops need that an arena cannot
-// hold.
+// tables.h: Tables, the tables that a session's keys are in, and objects of its ops that an arena cannot hold.
 //
 // Owned by its session and touched by one thread at a time.
 #pragma once
@@ -17,12 +16,12 @@
 
 namespace postern::redis {
 
-/// Something of an op that has to be destroyed.
+/// An object of an op that needs its destructor.
 class Kept {
  public:
   Kept() = default;
   virtual ~Kept() = default;
-  // They come and go with requests.
+  // Allocated for each request.
   static void *operator new(size_t bytes) { return small_blocks::acquire(bytes); }
   static void operator delete(void *kept, size_t bytes) { small_blocks::release(kept, bytes); }
 };
@@ -34,8 +33,8 @@ class Tables {
   Tables(const Tables &) = delete;
   Tables &operator=(const Tables &) = delete;
 
-  /// To be called once for each batch, before anything is parsed: adds what reads the mappings if that is due. False:
-  /// they have to be read before anything can be understood; nothing more is parsed before that is settled.
+  /// Called once for each batch, before parsing: adds ops that read the mappings if that is due. False: parsing has to
+  /// wait until those are settled.
   bool begin(Batch &batch, uint32_t ops_max);
   /// The ops are done, and nothing points to the kept objects.
   void settled();
@@ -52,7 +51,7 @@ class Tables {
   }
   void keep(std::unique_ptr<Kept> made) { keeper_->push_back(std::move(made)); }
 
-  /// While it lives, keep() adds to `kept`, which belongs to a command that a script carries out.
+  /// While it lives, keep() adds to `kept` of a command that a script runs.
   class Keeping {
    public:
     Keeping(Tables &tables, std::vector<std::unique_ptr<Kept>> &kept) : tables_(tables) { tables.keeper_ = &kept; }

@@ -1,4 +1,4 @@
-// transaction.h: Transaction, what MULTI has queued and WATCH has noted on one connection.
+// transaction.h: Transaction, the commands that MULTI has queued and the keys that WATCH has noted on one connection.
 //
 // Owned by its session and touched by one thread at a time.
 #pragma once
@@ -20,12 +20,12 @@
 
 namespace postern::redis {
 
-/// A fingerprint of a key's row: none at all, or all its columns, hashed with a key that nobody knows.
+/// A fingerprint of a key's row: all its columns, or their absence, hashed with a secret key.
 struct Print {
   uint64_t first = 0;
   uint64_t second = 0;
   bool there = false;
-  bool known = true;  ///< it could be read
+  bool known = true;  ///< whether the key could be read
 
   bool operator==(const Print &other) const {
     if (!known || !other.known || there != other.there) return false;
@@ -36,7 +36,7 @@ struct Print {
 /// The fingerprint of a row with all columns.
 Print print_of(const Map &map, Row row, int64_t now_ms);
 
-/// Takes the print of a key's row. Writes nothing.
+/// Takes the fingerprint of a key's row. Writes no reply.
 class PrintReply final : public Reply {
  public:
   /// `print` outlives the ops of its batch.
@@ -52,13 +52,13 @@ class PrintReply final : public Reply {
   const int64_t now_ms_;
 };
 
-/// A key that WATCH has noted.
+/// A watched key.
 struct Watched {
   uint32_t database = 0;
   std::string key{};
   Print print{};
-  /// Its client has read something else of it since: a change that may be undone before EXEC comes. Where the key is a
-  /// mapped row; a generic keyspace counts each write.
+  /// The client has read a different row since: a change that may be reverted before EXEC comes. For mapped rows only;
+  /// a generic keyspace has versions.
   bool read_otherwise = false;
 };
 
@@ -75,12 +75,12 @@ class Queued {
   std::span<const Bytes> arguments_;
 };
 
-/// What EXEC carries out: it outlives the transaction.
+/// The commands that EXEC runs: they outlive the transaction.
 struct Program final : Kept {
   BlockArena texts{};
   std::vector<Queued> commands{};
-  std::deque<Watched> watched{};  ///< its places in memory stay
-  pool::Tally bytes{};            ///< that the pool does not count itself
+  std::deque<Watched> watched{};  ///< its addresses are stable
+  pool::Tally bytes{};            ///< memory that the pool does not count itself
 };
 
 class Transaction {
@@ -91,24 +91,24 @@ class Transaction {
   bool open() const { return open_; }
   /// Whether the command waits for EXEC.
   bool queues(const Command &command) const;
-  /// EXEC will not carry it out.
+  /// EXEC will refuse it.
   void spoil() { spoiled_ = spoiled_ || open_; }
   bool spoiled() const { return spoiled_; }
   void begin() { open_ = true; }
   size_t size() const { return program_ == nullptr ? 0 : program_->commands.size(); }
   size_t bytes() const { return program_ == nullptr ? 0 : program_->texts.used(); }
 
-  /// Whether one of the commands that wait for EXEC is such a one.
+  /// Whether one of the queued commands satisfies it.
   template <class Judge>
   bool any_queued(Judge judge) const {
     return program_ != nullptr && std::any_of(program_->commands.begin(), program_->commands.end(), judge);
   }
 
-  /// False: there is no memory for it. Throws std::bad_alloc.
+  /// Queues a command. False: no memory for it. Throws std::bad_alloc.
   bool queue(const Command &command, std::span<const Bytes> arguments);
-  /// Notes the key; nullptr: it was noted before, or (`full`) there are too many.
+  /// Notes a watched key; nullptr: it was noted before, or (`full`) there are too many.
   Watched *watch(uint32_t database, Bytes key, bool &full);
-  /// nullptr: the key is not watched.
+  /// The note of a watched key; nullptr: not watched.
   Watched *watched(uint32_t database, Bytes key) {
     if (program_ == nullptr || program_->watched.empty()) return nullptr;
     const auto same = [&](const Watched &one) { return one.database == database && one.key == key; };
@@ -116,7 +116,7 @@ class Transaction {
     return at == program_->watched.end() ? nullptr : &*at;
   }
 
-  /// Ends it: its commands are the caller's. Never nullptr.
+  /// Ends the transaction and gives its commands to the caller. Never nullptr.
   std::unique_ptr<Program> take();
 
  private:

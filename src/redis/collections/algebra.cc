@@ -81,7 +81,7 @@ Task<bool> AlgebraWork::read_entries() {
   first_absent_ = false;
   std::vector<Entry> entries(algebra_.sources.size());
   if (algebra_.stores) {
-    // In one order for all, so that commands on the same keys do not wait for each other.
+    // In a global order, so that commands on the same keys do not deadlock.
     std::vector<size_t> order(entries.size() + 1);
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     const auto key_at = [this](size_t i) {
@@ -198,7 +198,7 @@ Task<bool> AlgebraWork::compute(Members &result) {
     co_await subtract(result);
     co_return true;
   }
-  // As Redis has it, for sums of floats depend on it.
+  // In Redis's order, because sums of floats depend on it.
   std::stable_sort(inputs_.begin(), inputs_.end(),
                    [](const Input &one, const Input &other) { return one.entry.len < other.entry.len; });
   if (algebra_.operation == Algebra::Operation::intersect) {

@@ -1,4 +1,4 @@
-// algebra.h: AlgebraWork, several sets or sorted sets put together.
+// algebra.h: AlgebraWork, which combines several sets or sorted sets.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ struct Scored {
   std::string member{};
   double score = 1;
 };
-/// In the order of their bytes, each once.
+/// Sorted by bytes, without duplicates.
 using Members = std::vector<Scored>;
 
-/// The parameters of the command; the keys are its own.
+/// The command's parameters besides its keys.
 struct Algebra {
   enum class Operation : uint8_t { unite, intersect, subtract };
   enum class Aggregate : uint8_t { sum, min, max };
 
   Operation operation = Operation::unite;
   Aggregate aggregate = Aggregate::sum;
-  Type type = Type::set;  ///< the result's; a sorted set may be made of both
+  Type type = Type::set;  ///< the result's; a sorted set may combine both
   std::vector<Source> sources{};
   std::vector<double> weights{};  ///< none: all are 1
   bool stores = false;
   Bytes target{};  ///< where to
 };
 
-/// Adds the keys of a command to the sources, and opens their tables. `open` becomes a mapping that one of them is in,
-/// or stays nullptr. Returns false after answering an error.
+/// Adds the keys of a command to the sources, and opens their tables. Sets `open` to the mapping of one of them, or
+/// leaves nullptr. Returns false after answering an error.
 bool add_sources(Call &call, std::span<const Bytes> keys, std::vector<Source> &sources, OpenMap *&open);
 
 /// `numkeys key [key ...] [LIMIT limit]` of SINTERCARD and ZINTERCARD. Returns false after answering an error.
@@ -44,7 +44,7 @@ class AlgebraWork : public CollectionWork {
 
  protected:
   const Algebra &algebra() const { return algebra_; }
-  /// False: a key is of another type, which is answered. Where the result is stored everything is locked.
+  /// False: a key has another type, which was answered. Locks everything if the result is stored.
   Task<bool> compute(Members &result);
   /// Replaces the target by the result.
   Task<> store_result(const Members &result);
@@ -58,7 +58,7 @@ class AlgebraWork : public CollectionWork {
 
   Task<bool> read_entries();
   Task<> read_members(const Input &input, Members &members);
-  /// Those of `members` that are in the input, too: looked up, or read.
+  /// The `members` that are also in the input, by lookups or a full read.
   Task<> read_common(const Input &input, const Members &members, Members &common);
   Task<> intersect(Members &result);
   Task<> subtract(Members &result);

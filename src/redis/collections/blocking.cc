@@ -28,7 +28,7 @@ bool read_timeout(Call &call, const Blocking &blocking, int64_t &until_ms) {
   long double seconds = 0;
   if (!parse_long_double(blocking.timeout, seconds)) return wrong("ERR timeout is not a float or out of range");
   const long double milliseconds = std::ceil(blocking.in_milliseconds ? seconds : seconds * 1000);
-  // What an int64_t cannot hold Redis 7.0 takes for the least that it can.
+  // Redis 7.0 converts a value beyond int64_t to the smallest one.
   if (milliseconds < 0 || milliseconds > most) return wrong("ERR timeout is negative");
   const auto wait_ms = static_cast<int64_t>(milliseconds);
   const int64_t now_ms = clock_ms() + 1;  // a fraction of a millisecond does not count
@@ -129,7 +129,7 @@ class WaitStage final : public Stage {
     if (late) return end(call, Unblocked::as_late);
     if (news.first || (is_first && now_ms >= look_ms_)) {
       if (type_ != Type::stream) return look(call, now_ms);
-      // Its tries lock nothing where there is nothing.
+      // Its tries lock nothing if they find nothing.
       look_ms_ = now_ms + waiting_look_ms;
       return try_again(call);
     }

@@ -1,9 +1,9 @@
-// blocking.h: commands that wait for elements: BLPOP and its like.
+// blocking.h: commands that wait for elements, such as BLPOP.
 //
-// Such a command is tried as its sister that does not wait. If there is nothing it joins the waiters for its keys
-// (waiters.h), is tried once more, for elements that came meanwhile, and then sleeps: its session holds no op, no table
-// and no thread. Whenever it is woken it is tried again; every second it looks. Once it waits it takes only from keys
-// for which nobody has waited for longer.
+// Such a command is first tried as its variant that does not block. If it finds nothing it joins the waiters for its
+// keys (waiters.h), is tried once more, for elements that came meanwhile, and then sleeps: its session holds no op, no
+// table and no thread. It is tried again whenever it is woken, and polls every second. A waiting command takes only
+// from keys of which it is the first waiter.
 //
 //   Next blpop(Call &call) {
 //     return wait_for_elements(call, {.keys = ..., .timeout = call.arguments.back(), .attempt = try_pop});
@@ -21,11 +21,11 @@
 
 namespace postern::redis {
 
-/// One try of a command that waits. Owned by the rest of the command.
+/// One try of a blocking command. Owned by the rest of the command.
 struct Attempt {
-  bool nothing = false;   ///< there was none of the elements, and nothing was answered
-  bool repeated = false;  ///< it waits already: a key of another type is as one that is not there
-  /// Which of the keys it may take from: where others have waited for longer, elements are theirs. Empty: all.
+  bool nothing = false;   ///< no elements were found, and nothing was answered
+  bool repeated = false;  ///< it waits already: a key of another type counts as missing
+  /// The keys that it may take from; other clients have waited longer for the rest. Empty: all.
   std::vector<bool> turns{};
 
   /// In a command on streams, for each key: the entry after which it reads.
@@ -34,12 +34,12 @@ struct Attempt {
   bool may_take(size_t key) const { return turns.empty() || turns[key]; }
 };
 
-/// Adds the ops of a try. Without an `attempt` the command does not wait: it answers that there is nothing.
+/// Adds the ops of a try. Without an `attempt` the command does not wait: it answers that nothing was found.
 using Try = Next (*)(Call &call, Attempt *attempt);
 
 struct Blocking {
   Type type = Type::list;
-  std::span<const Bytes> keys{};  ///< it waits for their elements; among the call's arguments
+  std::span<const Bytes> keys{};  ///< the keys to wait for, among the call's arguments
   Bytes timeout{};
   bool in_milliseconds = false;  ///< not in seconds
   Try attempt = nullptr;
@@ -47,12 +47,12 @@ struct Blocking {
 Next wait_for_elements(Call &call, const Blocking &blocking);
 /// `command key [key ...] timeout`
 Next wait_and_pop(Call &call, Type type, Try attempt);
-/// `timeout numkeys key [key ...] WHERE [COUNT count]`; `first` and `last` are the words for where.
+/// `timeout numkeys key [key ...] WHERE [COUNT count]`; `first` and `last` are the words for the ends.
 Next wait_and_pop_many(Call &call, Bytes first, Bytes last, Type type, Try attempt);
-/// A try where there can be none of the keys.
+/// A try for keys that cannot exist.
 Next nothing_there(Call &call, Attempt *attempt);
 
-/// Makes a try of a work: it calls nothing_found() where it would wait. `Base` derives from Work.
+/// Makes a try from a work, which calls nothing_found() where it would wait. `Base` derives from Work.
 template <class Base>
 class Trying : public Base {
  public:
@@ -66,11 +66,11 @@ class Trying : public Base {
   }
 
  protected:
-  /// To be called first by run(), which may have been run before.
+  /// Called first by run(), which may have run before.
   void begin_try() {
     if (attempt_ != nullptr) attempt_->nothing = false;
   }
-  /// Whether the command waits, and answers nothing now.
+  /// Whether the command has to wait, without an answer now.
   bool waits() {
     if (attempt_ != nullptr) attempt_->nothing = true;
     return attempt_ != nullptr;

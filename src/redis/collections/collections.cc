@@ -43,7 +43,7 @@ Task<> RemoveMembers::run() {
 Find find_members(Call &call, const Place &place, std::span<const Bytes> members) {
   const std::span<Value> list = call.arena().array<Value>(members.size());
   size_t count = 0;
-  // No row has one that is longer, and a list with it would find none.
+  // No row has a longer one, and an IN list that contains it would fail.
   for (const Bytes member : members)
     if (member.size() <= member_bytes_max) list[count++] = Value::of(member);
   const Value first = count == 0 ? Value::of(members[0]) : list[0];

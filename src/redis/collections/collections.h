@@ -15,7 +15,7 @@ namespace postern::redis {
 inline constexpr Bytes not_positive = "ERR value is out of range, must be positive";
 inline constexpr Bytes out_of_range = "ERR value is out of range";
 
-/// Bytes of a member of a set: what its column takes.
+/// Bytes of a member of a set: the size of its column.
 inline constexpr size_t member_bytes_max = 1'024;
 
 /// The columns of `sets`, `zsets` and `lists`.
@@ -26,10 +26,10 @@ inline constexpr uint32_t position = 1;
 inline constexpr uint32_t value = 2;
 }  // namespace column
 
-/// A key of a command that has several.
+/// One key of a command with several.
 struct Source {
-  OpenMap *open = nullptr;  ///< nullptr: no mapping can have such a key
-  Bytes key{};              ///< as clients have it
+  OpenMap *open = nullptr;  ///< nullptr: no mapping serves the key
+  Bytes key{};              ///< in the clients' form
 };
 
 class CollectionWork : public Work {
@@ -37,21 +37,20 @@ class CollectionWork : public Work {
   CollectionWork(Call &call, OpenMap &open) : Work(call, open), arguments_(call.arguments), in_unit_(call.in_unit) {}
 
  protected:
-  /// A find in the transaction's view. In EXEC it sees the current rows, and locks them.
+  /// A find in the transaction's view. In EXEC it reads and locks the newest rows.
   StepReply &add_read(OpenTable &table, const Find &find) {
     return in_unit_ ? add_lock(table, find) : add_find(table, find);
   }
-  /// The key's row, read so.
+  /// Reads the key's row in that way.
   Task<Entry> look(RowKey key);
 
-  /// Whether the key is there and holds something else; that is answered.
+  /// Whether the key exists with another type; answers the error then.
   bool is_wrong(const Entry &entry, Type type) {
     if (!entry.live || entry.type == type) return false;
     writer().error(wrong_type);
     return true;
   }
-  /// Locks both keys, as clients have them, in one order for all, so that two commands on the same keys do not wait for
-  /// each other.
+  /// Locks both keys, in the clients' form, in a global order, so that two commands on the same keys do not deadlock.
   Task<> lock_both(Bytes one, Entry &first, Bytes other, Entry &second);
   std::span<const Value> key_of(const Entry &entry) { return values({Value::of(entry.key)}); }
   std::span<const Value> element_of(const Entry &entry, Bytes member) {
@@ -70,7 +69,7 @@ Next begin_on(Call &call, Bytes key, Arguments &&...arguments) {
   return begin_work(call, tables_of(call).keep<TheWork>(call, *open, std::forward<Arguments>(arguments)...));
 }
 
-/// Begins a command that reads the key in several steps, all of one state. `absent(Writer &)` writes the answer for a
+/// Begins a command that reads the key in several steps with one view. `absent(Writer &)` writes the answer for a
 /// missing key.
 template <class TheWork, class Absent, class... Arguments>
 Next begin_reading(Call &call, const Place &place, Absent absent, Arguments &&...arguments) {
@@ -99,13 +98,13 @@ Next read_collection(Call &call, const Place &place, Elements which, Type type, 
 /// Finds the members of a key, in the order of the list.
 Find find_members(Call &call, const Place &place, std::span<const Bytes> members);
 
-/// Answers how many elements a key has.
+/// Answers the number of a key's elements.
 Next tell_length_of(Call &call, Type type);
 
 /// Both keys of a command that writes them. Returns false after answering an error.
 bool may_write_both(Call &call, Bytes one, Bytes other, OpenMap *&open);
 
-/// Removes members from a set or a sorted set, and answers how many there were.
+/// Removes members from a set or a sorted set, and answers how many existed.
 class RemoveMembers final : public CollectionWork {
  public:
   RemoveMembers(Call &call, OpenMap &open, Type type) : CollectionWork(call, open), type_(type) { set_ends_at_once(); }

@@ -1,5 +1,5 @@
-// pops.h: pops of the first of several keys that has elements: LMPOP, ZMPOP, and tries of BLPOP, BZPOPMIN and their
-// like.
+// pops.h: pops from the first of several keys that has elements: LMPOP, ZMPOP, and tries of BLPOP, BZPOPMIN and their
+// variants.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace postern::redis {
 
 struct ManyKeysPop {
   std::vector<Source> sources{};
-  OpenMap *open = nullptr;  ///< nullptr: there can be none of the keys
+  OpenMap *open = nullptr;  ///< nullptr: none of the keys can exist
   bool from_end = false;
   uint64_t count = 1;
   std::span<const Bytes> keys{};  ///< among the call's arguments
 };
 
-/// From argument `at` on; `first` and `last` are the words for where. Returns false after answering an error.
+/// Parses from argument `at` on; `first` and `last` are the words for the ends. Returns false after answering an error.
 bool read_many_keys_pop(Call &call, size_t at, Bytes first, Bytes last, ManyKeysPop &pop);
 
 /// `command key [count]`. Returns false after answering an error.
 bool read_pop_count(Call &call, bool &one, uint64_t &count);
 
-/// Begins a pop of the first of several keys that has elements. `one`: one element is answered, and not in an array.
+/// Begins a pop from the first of several keys that has elements. `one`: answers one element, not an array.
 template <class TheWork>
 Next pop_of_first(Call &call, ManyKeysPop wanted, bool one, Attempt *attempt) {
   if (wanted.open == nullptr) return nothing_there(call, attempt);

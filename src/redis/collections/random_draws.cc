@@ -12,8 +12,8 @@ namespace {
 constexpr uint64_t rows_of_a_leaf = 16;
 /// One that has more, in spite of its estimate, is halved on.
 constexpr uint64_t rows_read_max = 256;
-/// A range is taken for sure where its rows should have so many times the chance that it had. Estimates are seldom so
-/// wrong; where they are, its rows are chosen a little too seldom.
+/// A range is always accepted if its rows should have had more than so many times its probability. Estimates are seldom
+/// so wrong; if they are, its rows are chosen slightly too seldom.
 constexpr double weight_max = 1.6;
 constexpr int draws_max = 32;
 constexpr int halves_max = 2'048;
@@ -68,7 +68,7 @@ Task<bool> RandomWork::find_ends(OpenTable &table, const Entry &entry) {
   co_return any;
 }
 
-/// Gives the range its halves, each from its own first element to its own last one.
+/// Splits the range into halves, each from its first element to its last.
 Task<> RandomWork::halve(OpenTable &table, const Entry &entry, size_t at) {
   Range lower{.first = ranges_[at].first, .last = ranges_[at].first};
   Range upper{.first = ranges_[at].last, .last = ranges_[at].last};
@@ -92,7 +92,7 @@ Task<> RandomWork::halve(OpenTable &table, const Entry &entry, size_t at) {
   ranges_.push_back(std::move(upper));
 }
 
-/// All rows of the range, or more than a range should have.
+/// Reads all rows of the range, or more than a range should have.
 Task<> RandomWork::read_range(OpenTable &table, const Entry &entry, size_t at, size_t columns,
                               std::vector<Cells> &rows) {
   const Find find{.comparison = Comparison::at_least,
@@ -103,7 +103,7 @@ Task<> RandomWork::read_range(OpenTable &table, const Entry &entry, size_t at, s
   co_await read_rows(table, find, columns, every, rows);
 }
 
-/// One draw, which may be taken back: then there are no rows.
+/// One draw, which may be rejected: then there are no rows.
 Task<> RandomWork::draw_once(OpenTable &table, const Entry &entry, size_t columns, bool for_sure, Cells &drawn) {
   std::vector<Cells> rows;
   double chance = 1;
@@ -135,7 +135,7 @@ Task<> RandomWork::draw(OpenTable &table, const Entry &entry, uint64_t count, bo
   rows.clear();
   if (!co_await find_ends(table, entry)) co_return;
   std::set<std::string, std::less<>> chosen;
-  // As often as few of many may be the same; not for ever where there are far fewer than the key's row counts.
+  // Often enough for repeated draws of the same rows; not for ever if there are far fewer than the key's row counts.
   for (uint64_t tries = 4 * count + draws_max; rows.size() < count && tries != 0; --tries) {
     Cells drawn;
     for (int draws = 1; drawn.empty() && draws <= draws_max; ++draws)

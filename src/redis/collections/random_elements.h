@@ -1,4 +1,4 @@
-// random_elements.h: RandomWork, elements of a key chosen by chance, each with the same.
+// random_elements.h: RandomWork, which chooses random elements of a key, all with equal probability.
 #pragma once
 
 #include <algorithm>
@@ -12,43 +12,43 @@
 
 namespace postern::redis {
 
-/// Elements are chosen in one of two ways. Few of many are *drawn*: a range of the key's elements is halved until few
-/// are left in it, one half chosen by chance each time, as many rows as each has by the storage engine's estimate. The
-/// chance of the last range is known then, and how many rows it has, so that a draw that was too likely is taken back
-/// as often as it must be. That takes a few steps for each time that the number of elements doubles. Else all are
-/// walked through, up to the chosen places.
+/// There are two ways. Few of many elements are *drawn*: a range of the key's elements is halved until few are left,
+/// choosing a half at random, weighted by the storage engine's estimates of their rows. The probability of the last
+/// range and its number of rows are known then, so a draw that was too likely is rejected as often as it must be. That
+/// takes steps in proportion to the logarithm of the number of elements. Otherwise a walk goes through all elements up
+/// to the chosen places.
 class RandomWork : public CollectionWork {
  public:
   using CollectionWork::CollectionWork;
 
  protected:
-  /// Whether so many elements of a key may be answered at all. The key's own row may count more than there are.
+  /// Whether a reply may have so many elements of a key. The key's row may count more than there are.
   static bool may_choose(const Entry &entry, uint64_t count) {
     return std::min(count, static_cast<uint64_t>(entry.len)) <= limits::edit_reply_bytes_max / sizeof(Cell);
   }
-  /// Whether so many of the key's elements are rather drawn than walked to.
+  /// Whether drawing so many of the key's elements is cheaper than walking.
   static bool are_few(const Entry &entry, uint64_t count) {
     return count != 0 && static_cast<uint64_t>(entry.len) / count >= elements_of_a_draw;
   }
   /// Reads the first `columns` of the rows of `table` at these places of the key's elements: a walk from the nearer
-  /// end. `rows` are as `places`, which are sorted and each once.
+  /// end. `rows` are in the order of `places`, which are sorted, without duplicates.
   Task<> read_at(OpenTable &table, const Entry &entry, const std::vector<uint64_t> &places, size_t columns,
                  std::vector<Cells> &rows);
-  /// Draws `count` elements; the same may come again unless `distinct`. `rows` are fewer where the key's row counts
-  /// more elements than there are.
+  /// Draws `count` elements, with repetitions unless `distinct`. `rows` are fewer if the key's row counts more elements
+  /// than there are.
   Task<> draw(OpenTable &table, const Entry &entry, uint64_t count, bool distinct, size_t columns,
               std::vector<Cells> &rows);
 
  private:
-  /// Below that many elements for each that is wanted a walk costs less than draws.
+  /// With fewer elements for each wanted one a walk costs less than draws.
   static constexpr uint64_t elements_of_a_draw = 512;
 
-  /// The elements from one to another, both among them.
+  /// A range of elements, both ends included.
   struct Range {
     std::string first{};
     std::string last{};
     uint64_t rows = 0;  // about
-    size_t lower = 0;   // of its halves, in ranges_, where the upper one is the next; 0: it has none yet
+    size_t lower = 0;   // index of its lower half in ranges_, followed by the upper one; 0: none yet
   };
 
   StepReply &add_member(OpenTable &table, const Find &find, std::string &member);
@@ -62,19 +62,19 @@ class RandomWork : public CollectionWork {
   std::vector<Range> ranges_;
 };
 
-/// A text after `first` and up to `last`, which comes after `first`, halfway as far as one can say of texts.
+/// A text roughly halfway between `first` (excluded) and `last` (included); `last` is greater.
 std::string text_between(Bytes first, Bytes last);
 
-/// How many are wanted: SRANDMEMBER, ZRANDMEMBER and HRANDFIELD.
+/// The wanted elements of SRANDMEMBER, ZRANDMEMBER and HRANDFIELD.
 struct RandomChoice {
-  /// Beyond that many, and the same ones again, nobody needs an answer.
+  /// The maximum count with repetitions.
   static constexpr int64_t repeated_max = 1'000'000;
 
   bool one = true;         ///< and not in an array
-  int64_t count = 1;       ///< negative: so many, and the same may come again
+  int64_t count = 1;       ///< negative: so many, with repetitions
   bool with_more = false;  ///< WITHSCORES or WITHVALUES
 
-  /// The places below `length` that are chosen now, in the order of the answer.
+  /// Chooses places below `length`, in the order of the answer.
   std::vector<uint64_t> places(uint64_t length) const;
   uint64_t wanted() const { return static_cast<uint64_t>(count < 0 ? -count : count); }
   /// Answers rows of elements.

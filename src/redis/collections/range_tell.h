@@ -1,4 +1,4 @@
-// range_tell.h: RangeTell, elements from one rank or index to another, which is counted before they come.
+// range_tell.h: RangeTell, which answers elements from one rank or index to another, with their number first.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace postern::redis {
 
-/// From one place to another, both among them; negative ones count from the end.
+/// From one place to another, both included; negative ones count from the end.
 struct Places {
   int64_t first = 0;
   int64_t last = -1;
@@ -26,7 +26,7 @@ struct Places {
     if (from > to) return {};
     return {static_cast<uint64_t>(from), static_cast<uint64_t>(to - from + 1)};
   }
-  /// Whether they are known without the length, so that one find reads them.
+  /// Whether the range is known without the length, so that one find reads it.
   bool known() const { return first >= 0 && (last >= first || last == -1); }
   uint64_t limit() const { return last == -1 ? all_rows : static_cast<uint64_t>(last - first) + 1; }
 };
@@ -49,7 +49,7 @@ struct RangeTell {
   void end(Writer &, uint64_t) const {}
 };
 
-/// Answers with nothing, if the key is of that type or is not there.
+/// Answers an empty range, if the key has that type or does not exist.
 inline Next tell_nothing(Call &call, Type type) {
   return read_key(call, call.arguments[1], [type](Writer &writer, const KeyState *state, Row) {
     state == nullptr || state->type == type ? writer.array(0) : writer.error(wrong_type);

@@ -1,6 +1,6 @@
-// scores.h: scores of sorted sets, as texts and as the column has them.
+// scores.h: scores of sorted sets, as texts and as column values.
 //
-// A DOUBLE column of the server takes no infinities: the largest finite numbers stand for them.
+// A DOUBLE column of the server cannot hold infinities: the largest finite numbers stand for them.
 #pragma once
 
 #include <charconv>
@@ -33,7 +33,7 @@ inline double score_in(const Value &value) {
   return 0;
 }
 
-/// The column's new value: the shortest text that the server reads as this number.
+/// The column's new value: the shortest text that the server parses to this number.
 inline std::string stored_score(double score) {
   if (std::isinf(score)) score = std::copysign(std::numeric_limits<double>::max(), score);
   char text[40];

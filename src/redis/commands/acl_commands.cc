@@ -1,5 +1,5 @@
-// acl_commands.cc: ACL as far as the door knows accounts: the name of the client, and the categories of commands.
-// Accounts and their grants are the server's.
+// acl_commands.cc: ACL, limited to the client's name and the categories of commands. Accounts and their grants are the
+// server's.
 #include <sys/random.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ Next acl_genpass(Call &call) {
   return answer_bulk(call, call.arena().copy(text));
 }
 
-/// Refusals are the server's to log.
+/// The server logs refusals.
 Next acl_log(Call &call) {
   int64_t count = 0;
   if (call.arguments.size() > 3)

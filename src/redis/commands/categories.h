@@ -7,7 +7,7 @@
 
 namespace postern::redis {
 
-/// With a @ before each; those that follow from the flags are among them.
+/// The categories, each with @, including those implied by the flags.
 std::vector<Bytes> categories_of(const Command &command);
 
 }  // namespace postern::redis

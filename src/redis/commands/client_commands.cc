@@ -53,7 +53,7 @@ std::string read_filters(std::span<const Bytes> arguments, bool has_accounts, Ki
       kill.filter.local_address = value;
     } else if (is_word(name, "user")) {
       kill.filter.user = value;
-      // Those of the database's are the server's to know.
+      // With accounts the server decides.
       if (!has_accounts && value != "default") return "ERR No such user '" + std::string(told_of(value)) + "'";
     } else if (is_word(name, "type")) {
       if (!is_client_type(value)) return "ERR Unknown client type '" + std::string(told_of(value)) + "'";

@@ -1,4 +1,4 @@
-// config_commands.cc: CONFIG GET and SET: what client programs look for, and the few settings that are the door's own.
+// config_commands.cc: CONFIG GET and SET: options that client programs read, and the few settings of the door itself.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 struct Option {
   Bytes name;
   std::string value;
-  /// Changes it. Returns an error, or nothing. nullptr: it is a system variable of the server, or means nothing here.
+  /// Changes it. Returns an error, or nothing. nullptr: it is a system variable of the server, or has no effect here.
   Bytes (*set)(Redis &protocol, Bytes value) = nullptr;
 };
 
@@ -140,7 +140,7 @@ Next config_get(Call &call) {
   return Next::go_on;
 }
 
-/// All are set, or none.
+/// Sets all options or none.
 Next config_set(Call &call) {
   if (call.arguments.size() % 2 != 0) return refuse(call, syntax_error);
   Redis &protocol = call.session.protocol();

@@ -26,7 +26,7 @@ struct ExpireOptions {
   bool allow(int64_t now_expires_ms, int64_t expires_ms) const {
     if (if_none && now_expires_ms != 0) return false;
     if (if_some && now_expires_ms == 0) return false;
-    // A key that never expires does so later than any.
+    // A key without expiry counts as expiring later than any.
     if (if_later && (now_expires_ms == 0 || expires_ms <= now_expires_ms)) return false;
     return !if_sooner || now_expires_ms == 0 || expires_ms < now_expires_ms;
   }
@@ -86,8 +86,7 @@ bool read_expire_options(Call &call, ExpireOptions &options) {
   return true;
 }
 
-/// The place of a key that a command changes: there; else the command is answered with an error, or that there is
-/// nothing to change.
+/// Whether a command may change the key at `place`; if not, answers an error, or that nothing was changed.
 bool may_change(Call &call, const Place &place) {
   if (place.state == Place::State::broken) refuse_place(call, place);
   else if (place.state != Place::State::there) answer_integer(call, 0);
@@ -109,7 +108,7 @@ Next expire_key(Call &call, ExpiryUnit unit) {
     if (!place.map().may_delete()) return refuse_delete(call, place);
     return write_key(call, place, *call.arena().make<DeleteEdit>(call, place));
   }
-  // A time that has passed is a time in the past all the same, and is not "never".
+  // A time in the past must not become 0, which means never.
   expires_ms = std::max<int64_t>(expires_ms, 1);
   return write_key(call, place, *call.arena().make<ExpireEdit>(call, place, expires_ms, options));
 }

@@ -5,7 +5,7 @@
 
 namespace postern::redis {
 
-/// Letters for the client are sent before the reply to the command.
+/// Sends the client's letters before the reply to the command.
 void flush_letters(Call &call);
 
 }  // namespace postern::redis

@@ -10,7 +10,7 @@
 namespace postern::redis {
 namespace {
 
-/// For several keys: each notes whether it is there, and the last one answers their number.
+/// For several keys: each notes whether it exists, and the last one answers the number.
 class PresenceReply final : public KeyReply {
  public:
   PresenceReply(Call &call, const Place &place)

@@ -55,7 +55,7 @@ void add_server(Lines &lines, const Redis &protocol, const Figures &figures) {
   lines.add("io_threads_active", uint64_t{0});
 }
 
-/// As Redis writes bytes for people.
+/// Writes bytes in Redis's human-readable form.
 std::string print_bytes(uint64_t bytes) {
   char text[32];
   const char *unit = "B";
@@ -70,7 +70,7 @@ std::string print_bytes(uint64_t bytes) {
   return text;
 }
 
-/// The whole server's; 0: the kernel does not say.
+/// Resident bytes of the whole server; 0: unknown.
 uint64_t resident_bytes() {
   unsigned long pages = 0;
   std::FILE *const file = std::fopen("/proc/self/statm", "re");
@@ -115,7 +115,7 @@ void add_memory(Lines &lines, const Redis &protocol) {
   lines.add("mem_fragmentation_ratio", "1.00");
 }
 
-/// Clients wait until nothing is being loaded; a door opens when its tables are there.
+/// Clients wait for the end of loading; a door opens only when its tables are ready.
 void add_persistence(Lines &lines) {
   lines.section("Persistence");
   lines.add("loading", uint64_t{0});

@@ -8,7 +8,7 @@
 
 namespace postern::redis {
 
-/// The sections asked for, in Redis's order; the default ones if none is named. An unknown one is empty.
+/// The requested sections, in Redis's order; the default ones if none is named. An unknown one is empty.
 [[nodiscard]] std::string information(const Redis &protocol, std::span<const Bytes> sections);
 
 }  // namespace postern::redis

@@ -135,7 +135,7 @@ void write_key_flags(Writer &writer, uint32_t flags) {
 
 using Numbers = std::initializer_list<std::pair<Bytes, int64_t>>;
 
-/// How keys are found: `what` is said by `type` and these numbers.
+/// Writes how keys are found: `what` by `type` and these numbers.
 void write_way(Writer &writer, Bytes what, Bytes type, const Numbers &numbers) {
   writer.bulk(what);
   writer.map(2);
@@ -272,7 +272,7 @@ const Command *command_with_keys(Call &call) {
 
 }  // namespace
 
-/// One that stands alone: COMMAND is the only one that may.
+/// A container without a subcommand: only COMMAND is allowed.
 Next container(Call &call) {
   answer(call, [](Writer &writer) { write_all_infos(writer); });
   return Next::go_on;
@@ -326,7 +326,7 @@ Next command_list(Call &call) {
     const std::span<const Command> all = commands();
     const auto wanted = [&](const Command &one) { return filter.passes(one); };
     const auto count = static_cast<size_t>(std::count_if(all.begin(), all.end(), wanted));
-    // As Redis has it: all of them are a set, some of them a list.
+    // As in Redis: all commands are a set, filtered ones a list.
     if (filter.by == Filter::By::nothing) writer.set(count);
     else writer.array(count);
     for (const Command &one : all)

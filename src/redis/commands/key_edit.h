@@ -1,6 +1,6 @@
-// key_edit.h: KeyEdit, the base of commands that change or delete one key, of whatever type.
+// key_edit.h: KeyEdit, the base of commands that change or delete one key of any type.
 //
-// A command derives its own and says what becomes of the key that is there. One op: an edit by key.
+// A command derives a class and decides about the existing key. One op: an edit by key.
 #pragma once
 
 #include "contract/edit.h"
@@ -25,9 +25,9 @@ class KeyEdit : public KeyReply, public Edit {
  protected:
   ~KeyEdit() = default;
 
-  /// What becomes of a key that is not deleted.
+  /// Decides about a key that is not deleted.
   virtual Decision change(const KeyState &now, StringDraft &next) = 0;
-  /// `done`: the key was there, and was deleted or written.
+  /// `done`: the key existed, and was deleted or written.
   virtual void tell(Writer writer, bool done) = 0;
 
  private:

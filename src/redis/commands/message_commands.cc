@@ -136,7 +136,7 @@ Next change(Call &call, ChannelKind kind, bool adds) {
   return Next::go_on;
 }
 
-/// A message, and to how many it goes.
+/// A message and its number of receivers.
 class Publish final : public Kept, public Reply {
  public:
   Publish(Call &call, ChannelKind kind, SharedMessage message)
@@ -281,7 +281,7 @@ Next pubsub_numpat(Call &call) {
   return Next::go_on;
 }
 
-/// Its commands are those that are read after it. A monitor that asks again hears nothing, as in Redis.
+/// It sees commands that are read after it. A repeated MONITOR gets no answer, as in Redis.
 Next monitor(Call &call) {
   if (call.in_unit) return refuse(call, "ERR MONITOR isn't allowed for DENY BLOCKING client");
   if (call.session.mailbox().is_monitor()) return Next::go_on;

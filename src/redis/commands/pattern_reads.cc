@@ -67,7 +67,7 @@ Flow PatternWork::take_value(const Value &from, Cell &to) {
   return bytes_ <= limits::edit_reply_bytes_max ? Flow::more : Flow::pause;
 }
 
-/// The key's row, and that of its field. `fits`: the key is of the type that is wanted.
+/// Adds reads of the key's row and of its field's. `fits`: the key has the wanted type.
 void PatternWork::add_generic(OpenMap &open, RowKey key, const Pattern &pattern, Cell &value, char &fits) {
   const Type type = pattern.has_field() ? Type::hash : Type::string;
   fits = 0;
@@ -117,7 +117,7 @@ Task<> PatternWork::look_up(const Pattern &pattern, std::span<const Bytes> eleme
       add_generic(*open, {*open->map, keep_text(key)}, pattern, values[i], fits[i]);
       if (++under_way < read_at_once) continue;
     } else {
-      // By itself: a key that does not fit its column ends its step.
+      // In a step of its own, because a key that does not fit its column ends the step.
       co_await go();
       add_mapped(*open, key, pattern, values[i]);
     }

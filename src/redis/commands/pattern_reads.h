@@ -1,5 +1,5 @@
-// pattern_reads.h: what SORT's BY and GET name, a key, or a field of a hash, for each element; and PatternWork, which
-// reads them.
+// pattern_reads.h: the patterns of SORT's BY and GET, which name a key or a hash field for each element; and
+// PatternWork, which reads these.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace postern::redis {
 
 class Transaction;
 
-/// `weight_*`, `user:*->name`, `#`: an element stands in the place of the first `*`. Borrows from the text.
+/// `weight_*`, `user:*->name`, `#`: each element replaces the first `*`. Borrows from the text.
 struct Pattern {
   enum class Names : uint8_t { nothing, element, key };
 
@@ -26,25 +26,25 @@ struct Pattern {
   Bytes field{};  ///< a hash's; empty: the key is a string
 };
 
-/// Opens the tables of all mappings that may have keys of the pattern. Returns false after answering an error.
+/// Opens the tables of all mappings with keys that may match the pattern. Returns false after answering an error.
 bool open_for(Call &call, const Pattern &pattern);
 
 class PatternWork : public ListWork {
  public:
-  /// `locks`: read rows are locked.
+  /// `locks`: whether to lock the rows that it reads.
   PatternWork(Call &call, OpenMap &open, bool locks);
 
  protected:
-  /// To be called first by run(), which may have been run before.
+  /// Called first by run(), which may have run before.
   void begin_looking() { bytes_ = 0; }
-  /// The values named for each element. NULL: there is no such key or field, or it is of another type.
+  /// The value for each element. NULL: no such key or field, or another type.
   Task<> look_up(const Pattern &pattern, std::span<const Bytes> elements, std::vector<Cell> &values);
   StepReply &add_looking(OpenTable &table, const Find &find) {
     return locks_ ? add_lock(table, find) : add_read(table, find);
   }
 
  private:
-  // A key that does not fit its column is no row's.
+  // No row has a key that does not fit its column.
   bool bears(Failure failure) const override { return failure == Failure::bad_key_value; }
   void add_generic(OpenMap &open, RowKey key, const Pattern &pattern, Cell &value, char &fits);
   void add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, Cell &value);
@@ -54,7 +54,7 @@ class PatternWork : public ListWork {
   Transaction *const watching_;  // nullptr in EXEC
   const uint32_t database_;
   const bool locks_;
-  size_t bytes_ = 0;  // of all that was looked up
+  size_t bytes_ = 0;  // of all lookups
 };
 
 }  // namespace postern::redis

@@ -13,13 +13,13 @@
 namespace postern::redis {
 namespace {
 
-/// Where keys of the pattern begin in the table of a generic keyspace; empty: anywhere.
+/// The prefix of matching keys in the table of a generic keyspace; empty: any.
 Bytes beginning_in(const Map &map, Bytes pattern) {
   const Bytes beginning = glob_prefix(pattern);
   return map.generic() && beginning.size() > map.prefix().size() ? beginning.substr(map.prefix().size()) : Bytes{};
 }
 
-/// The first key after all that begin so; nothing: there is none.
+/// The first key after all with that prefix; empty: none.
 std::span<const Value> behind(Call &call, Bytes beginning) {
   std::string text(beginning);
   while (!text.empty() && static_cast<uint8_t>(text.back()) == 0xff) text.pop_back();

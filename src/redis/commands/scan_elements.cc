@@ -14,7 +14,7 @@ namespace {
 
 /// A key with no more elements is answered whole, as Redis answers its small ones.
 constexpr int64_t told_whole_max = 128;
-/// After that many bytes an answer has enough, be it one element.
+/// After that many bytes an answer ends, even after one element.
 constexpr size_t told_bytes_max = size_t{1} << 20;
 
 /// Returns false after answering an error.

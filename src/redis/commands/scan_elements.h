@@ -16,7 +16,7 @@ class ScanElements final : public CollectionWork {
     Bytes pattern = "*";
     uint64_t count = 10;
     bool with_more = true;  ///< scores or values, if the type has them
-    ScanPlace place{};      ///< where it goes on
+    ScanPlace place{};      ///< where it continues
 
     /// Answers the rows of elements that match the pattern.
     void tell(Writer &writer, uint64_t cursor, std::vector<Cells> rows) const;

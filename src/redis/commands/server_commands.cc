@@ -1,4 +1,4 @@
-// server_commands.cc: INFO, TIME and what else is asked of a server and not of its keys.
+// server_commands.cc: INFO, TIME and other commands about the server.
 #include <time.h>
 
 #include <string>
@@ -39,12 +39,12 @@ Next server_time(Call &call) {
   return Next::go_on;
 }
 
-/// No commit waits for another copy of the data: each is as durable as it gets when it is answered.
+/// Commits have their final durability when they are answered.
 Next lastsave(Call &call) {
   return answer_integer(call, call.now_ms / 1000);
 }
 
-/// Replicas of the server are SQL's to know.
+/// The server's replicas are managed by SQL.
 Next wait(Call &call) {
   int64_t number = 0;
   int64_t timeout = 0;

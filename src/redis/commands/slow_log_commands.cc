@@ -41,7 +41,7 @@ void add_figures_of(const Command &command, const std::vector<CommandFigures> &f
     if (one.is_subcommand() && one.name.starts_with(command.name) && one.name[command.name.size()] == '|') add(one);
 }
 
-/// Microseconds of a place of CommandFigures::calls_by_time.
+/// The bound in microseconds of an element of CommandFigures::calls_by_time.
 int64_t bound_of(size_t time) {
   return int64_t{1} << time;
 }

@@ -40,7 +40,8 @@ struct Item {
   double weight = 0;
 };
 
-/// As Redis reads a weight, which is a text of C: blanks before it are passed, and nothing is 0. False: it is none.
+/// Parses a weight as Redis does, like a C string: leading blanks are skipped, and the empty text is 0. False: no
+/// number.
 bool read_weight(const std::string &text, double &weight) {
   char *end = nullptr;
   errno = 0;
@@ -76,7 +77,7 @@ class SortWork final : public PatternWork {
     else tell(told);
   }
 
-  /// Where the result is stored both are locked, in one order for all.
+  /// If the result is stored both keys are locked, in a global order.
   Task<> find_keys(Entry &source, Entry &target) {
     if (!sorting_.stores) {
       if (source_.open != nullptr) source = co_await look(row_key(source_.key));
@@ -97,7 +98,7 @@ class SortWork final : public PatternWork {
   Task<> read_sorted(const Entry &source, std::vector<Item> &items) {
     use(*source_.open);
     alpha_ = sorting_.alpha;
-    // A stored result has an order also where none was asked for.
+    // A stored result is sorted even if no order was requested.
     const bool by_itself = !sorting_.sorts && source.type == Type::set && sorting_.stores;
     const bool sorts = sorting_.sorts || by_itself;
     if (by_itself) alpha_ = true;

@@ -28,7 +28,7 @@ Type type_of(Kind kind) {
   return Type::none;
 }
 
-/// Elements, as the key's row counts them.
+/// The number of elements for the key's row.
 size_t length_of(const rdb::DumpedValue &value) {
   switch (value.kind) {
     case Kind::string: return 0;

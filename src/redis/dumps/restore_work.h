@@ -1,4 +1,4 @@
-// restore_work.h: RestoreWork, which makes a key of a payload that DUMP wrote, here or at a Redis.
+// restore_work.h: RestoreWork, which makes a key from a payload that DUMP wrote, here or on a Redis server.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class RestoreWork final : public StreamWork {
   struct Wanted {
     bool replaces = false;
     int64_t expires_ms = 0;  ///< since 1970; 0: never
-    Bytes error{};           ///< to answer unless the key is there; empty: none
+    Bytes error{};           ///< the error if the key does not exist; empty: none
   };
   RestoreWork(Call &call, OpenMap &open, const Wanted &wanted);
 
@@ -23,7 +23,7 @@ class RestoreWork final : public StreamWork {
 
   Task<> insert(Bytes key, const rdb::DumpedValue &value);
   void add_entry(Bytes key, Type type, const rdb::DumpedValue &value);
-  /// The rows of elements, a part of them in each step.
+  /// Inserts the rows of elements, some in each step.
   Task<> insert_elements(Bytes key, const rdb::DumpedValue &value);
   void add_element(Bytes key, const rdb::DumpedValue &value, size_t at);
   Task<> insert_stream(const Entry &entry, const rdb::DumpedStream &stream);

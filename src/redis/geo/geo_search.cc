@@ -95,7 +95,7 @@ Task<> GeoSearch::search(const Entry &source, const GeoQuery &query, std::vector
     };
     co_await go();
   }
-  // Some of many mean something in an order alone.
+  // A count of some of many makes sense only in an order.
   const bool nearest = query.count != 0 && !query.any && query.order == GeoQuery::Order::none;
   if (nearest || query.order != GeoQuery::Order::none) {
     const bool descending = query.order == GeoQuery::Order::descending;

@@ -1,5 +1,5 @@
 // geo_search.h: GeoSearch, which finds the members of a sorted set in an area of the earth, and replies that GEO
-// commands have in common.
+// commands share.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace postern::redis {
 
-/// As Redis writes distances: four digits after the point.
+/// Writes a distance as Redis does, with four digits after the point.
 void write_distance(Writer &to, double distance);
-/// Longitude and latitude, without needless zeros.
+/// Writes longitude and latitude without trailing zeros.
 void write_point(Writer &to, geo::Point point);
 
 /// GEOSEARCH, GEORADIUS and their forms that store.
@@ -31,7 +31,7 @@ class GeoSearch final : public CollectionWork {
   };
 
   Task<> run() override;
-  /// False: there is no such member.
+  /// False: no such member.
   Task<bool> find_member(const Entry &source, GeoQuery &query);
   Task<> search(const Entry &source, const GeoQuery &query, std::vector<Found> &found);
   Task<> store_result(const Entry &target, const GeoQuery &query, const std::vector<Found> &found);

@@ -80,7 +80,7 @@ Borders borders_of(Square square) {
           stretch(gather(square.bits), latitudes, square.steps)};
 }
 
-/// The square so many to the east and to the north; beyond the map's edge is its other edge.
+/// The square so many to the east and to the north, wrapping around at the map's edges.
 Square beside(Square square, int east, int north) {
   const uint64_t of_map = ~uint64_t{0} >> (64 - square.steps * 2);
   const uint64_t y_bits = even_bits & of_map;
@@ -204,7 +204,7 @@ std::vector<ScoreSpan> spans_of(const Area &area) {
   std::vector<ScoreSpan> spans;
   Square last;
   for (const auto [east, north] : around) {
-    // Those beyond a border of the middle one that the area does not reach.
+    // Skips squares beyond a border of the middle one that the area does not reach.
     const bool useless = steps >= 2 && ((north < 0 && borders.latitude.min < bounds.latitude.min) ||
                                         (north > 0 && borders.latitude.max > bounds.latitude.max) ||
                                         (east < 0 && borders.longitude.min < bounds.longitude.min) ||

@@ -1,7 +1,8 @@
-// geohash.h: places on the earth as scores of sorted sets, as Redis has them, and the ranges of scores around a place.
+// geohash.h: positions on the earth encoded as scores of sorted sets, as in Redis, and the ranges of scores around a
+// position.
 //
-// A score has 52 bits, of longitude and latitude in turn. All computations are Redis's, to the last bit, for their
-// results are in replies.
+// A score has 52 bits, alternately of longitude and latitude. All computations equal Redis's to the last bit, because
+// replies contain their results.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,14 @@ inline bool is_on_map(Point point) {
 
 uint64_t score_of(Point point);
 Point point_of(double score);
-/// Eleven letters, as other programs know them.
+/// The standard geohash of eleven letters.
 inline constexpr size_t letters_count = 11;
 void write_letters(Point point, char *to);
 
 /// In metres.
 double distance(Point one, Point other);
 
-/// A circle, or a rectangle whose sides go north and east, in metres.
+/// A circle, or a rectangle with sides to the north and the east, in metres.
 struct Area {
   enum class Shape : uint8_t { circle, rectangle };
   Shape shape = Shape::circle;
@@ -41,18 +42,18 @@ struct Area {
   double radius = 0;
   double width = 0;
   double height = 0;
-  double unit = 1;  ///< metres: the sizes above are of these
+  double unit = 1;  ///< metres in the unit of the sizes above
 
-  /// Whether a place is in it, and how far from its center.
+  /// Whether a position is in it, and its distance from the center.
   bool has(Point point, double &metres) const;
 };
 
-/// Scores from the first one on, below the last one.
+/// Scores from `min` (included) to `max` (excluded).
 struct ScoreSpan {
   uint64_t from = 0;
   uint64_t to = 0;
 };
-/// At most nine, in the order in which Redis looks through them; they have all places of the area.
+/// At most nine ranges, in Redis's order, which cover the area.
 std::vector<ScoreSpan> spans_of(const Area &area);
 
 }  // namespace postern::redis::geo

@@ -9,7 +9,7 @@
 
 namespace postern::redis {
 
-/// Where the columns of `hashes` stand.
+/// Positions of the columns of `hashes`.
 namespace element {
 inline constexpr uint32_t field = 1;
 inline constexpr uint32_t value = 2;
@@ -27,10 +27,10 @@ class HashWork : public Work {
   }
 
   const std::span<const Bytes> arguments_;
-  const Bytes key_;  // as clients have it
+  const Bytes key_;  // as the client sent it
 };
 
-/// The place of a command that writes a hash: there, and a row or generic; else an error was answered.
+/// The place of a command that writes a hash, a row or generic; otherwise an error was answered.
 bool may_write_hash(Call &call, const Place &place);
 
 /// Values of the arguments from `first` on, each `step` after the last.

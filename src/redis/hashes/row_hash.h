@@ -1,6 +1,6 @@
 // row_hash.h: hashes that are rows of a mapped table: the columns of a command, and their new values.
 //
-// One op each: a find, an edit by key, or the script of edit_or_insert.h, on an index opened with just the columns
+// One op each: a find, an edit by key, or the script of edit_or_insert.h, on an index opened with only the columns
 // wanted.
 #pragma once
 
@@ -21,9 +21,9 @@ struct RowFields {
   std::span<uint32_t> positions{};
 };
 
-/// Where the fields are: arguments from `first` on, each `step` after the last. Opens the table.
+/// The fields are arguments from `first` on, `step` apart. Opens the table.
 RowFields fields_of(Call &call, const Place &place, size_t first, size_t step);
-/// Returns false after answering an error: there is a field that is no column.
+/// Returns false after answering an error, if a field is not a column.
 bool has_all_fields(Call &call, const Place &place, const RowFields &fields, size_t first, size_t step);
 
 /// Reads one row: `tell(Writer &, const KeyState *, Row)`, with nullptr for a missing one.
@@ -34,16 +34,16 @@ Next read_row(Call &call, const Place &place, OpenTable &table, Tell tell) {
   return Next::go_on;
 }
 
-/// The fields of a row as rows of `hashes` would have them; one that is NULL is not there.
+/// The fields of a row in the form of rows of `hashes`; a NULL field does not exist.
 std::vector<Cells> elements_of_row(const Map &map, Row row);
 
-/// A command's change of the fields of a row.
+/// A change of a row's fields, by one command.
 class RowEdit : public KeyReply, public Edit {
  public:
   RowEdit(Call &call, const Place &place, const RowFields &fields)
       : KeyReply(call, *fields.table), open_(*place.open), fields_(fields) {}
 
-  /// To be called before the op is added: where there is no row, one is made.
+  /// Called before the op is added: creates the row if it does not exist.
   void let_create() { creates_ = true; }
 
   Decision present(Row row, Draft &next) final;
@@ -54,7 +54,7 @@ class RowEdit : public KeyReply, public Edit {
  protected:
   ~RowEdit() = default;
 
-  /// Decides about the row that is there. May begin() an answer: the bytes written so far are sent.
+  /// Decides about the existing row. May begin() an answer; its bytes are then kept.
   virtual Decision change(Row row, Draft &next) = 0;
   /// Answers, unless something was written already.
   virtual void tell(Writer writer) = 0;
@@ -74,8 +74,7 @@ class RowEdit : public KeyReply, public Edit {
   bool creates_ = false;
 };
 
-/// Adds the op of a command on fields of a row. `values`: those of a row that is made because there is none; if empty
-/// none is made.
+/// Adds the op of a command on fields of a row. `values`: for a new row if there is none; empty: none is made.
 Next write_row(Call &call, const Place &place, const RowFields &fields, RowEdit &edit,
                std::span<const Value> values = {});
 

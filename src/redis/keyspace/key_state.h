@@ -1,4 +1,4 @@
-// key_state.h: KeyState, the state of a key as its row has it, and values of rows as numbers and texts.
+// key_state.h: KeyState, the state of a key from its row, and conversions of row values to numbers and texts.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace postern::redis {
 
 /// The state in the row of a key.
 struct KeyState {
-  bool live = false;     ///< there is such a key
-  bool expired = false;  ///< there was one
-  /// Not a string, or one that has taken the place of something else: there may be rows in the tables of elements.
+  bool live = false;     ///< the key exists
+  bool expired = false;  ///< the key has expired
+  /// The key is no string, or a string that replaced another type: the tables of elements may have rows of it.
   bool has_elements = false;
   Type type = Type::none;
   int64_t expires_ms = 0;  ///< 0: never
@@ -26,16 +26,16 @@ KeyState state_of(const Map &map, Row row, int64_t now_ms);
 /// The same of a row of Map::string_spec(): without version, length and head.
 KeyState string_state_of(const Map &map, Row row, int64_t now_ms);
 
-/// What counting commands take for an integer. False: it is none.
+/// Parses an integer as INCR does. False: it is none.
 bool integer_of(const Value &value, int64_t &number);
 /// A number in a row: 0 for NULL and other texts.
 int64_t integer_in(const Value &value);
 
-/// A key that has more in its row's words, which SQL may have written, is one that has so many: sums of a few such
-/// numbers have room in 64 bits.
+/// The maximum length of a key. A larger number in its row, which SQL may have written, counts as this, so that sums of
+/// a few lengths fit in 64 bits.
 inline constexpr uint64_t elements_max = uint64_t{1} << 60;
 
-/// The text of a value; a number's is written to `room`, of 20 bytes. NULL has none.
+/// The text of a value; numbers are written to `room`, of 20 bytes. NULL has none.
 Bytes text_of(const Value &value, char *room);
 
 }  // namespace postern::redis

@@ -20,7 +20,7 @@ Bytes trimmed(Bytes text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Calls with each piece of a list that has commas between them, but for empty ones.
+/// Visits the non-empty items of a comma-separated list.
 template <class Visit>
 void each(Bytes list, Visit visit) {
   while (!list.empty()) {

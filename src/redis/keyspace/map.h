@@ -1,7 +1,7 @@
 // map.h: Map, the meaning of the keys with one prefix: the rows of a table, a column of them, or a generic keyspace.
 //
 // Immutable and shared by all sessions that use it. Columns are counted as the table is opened: key columns, then the
-// expiry and the version as far as there are such, then the fields, or the value, or what else an entry has.
+// expiry and the version if there are such, then the fields, or the value, or the other columns of an entry.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace postern::redis {
 
-/// A row of postern.redis_maps, as people wrote it.
+/// A row of postern.redis_maps, unchecked.
 struct MapRow {
   std::string prefix;
   std::string db;
@@ -30,7 +30,7 @@ struct MapRow {
   std::string expire_column;
   std::string expire_unit = "ms";
   std::string version_column{};
-  std::string options{};  ///< words with commas between them
+  std::string options{};  ///< words separated by commas
 
   bool operator==(const MapRow &) const = default;
 };
@@ -50,9 +50,9 @@ class Map {
   uint32_t db() const { return db_; }
   Kind kind() const { return kind_; }
   bool generic() const { return kind_ == Kind::generic; }
-  /// The error in the row, for people; empty if it can be used.
+  /// The error in the row; empty if it can be used.
   const std::string &problem() const { return problem_; }
-  /// `shop.user`, for people.
+  /// `shop.user`, for messages.
   const std::string &place() const { return place_; }
 
   uint32_t key_columns() const { return key_columns_; }
@@ -75,11 +75,11 @@ class Map {
   bool may_create() const { return !no_create_ && !read_only_; }
   bool may_delete() const { return !no_delete_ && !read_only_; }
 
-  /// What to open: all columns. Borrows from the map.
+  /// The spec with all columns. Borrows from the map.
   TableSpec spec() const;
-  /// The spec of the first `count` columns and these fields alone. `names` has room for as many.
+  /// The spec of only the first `count` columns and these fields. `names` has room for all of them.
   TableSpec spec(std::span<const uint32_t> fields, std::span<Bytes> names) const;
-  /// The spec of a generic keyspace for reading strings alone. `names` has room for string_entry::columns.
+  /// The spec of a generic keyspace for reading strings only. `names` has room for string_entry::columns.
   TableSpec string_spec(std::span<Bytes> names) const;
   /// Columns before the fields.
   std::span<const Bytes> leading_columns() const { return std::span(column_names_).first(first_field_); }
@@ -87,9 +87,9 @@ class Map {
   /// Milliseconds since 1970 in the unit of the column, rounded up, and back. 0 is never.
   int64_t to_column(int64_t expires_ms) const { return seconds_ ? (expires_ms + 999) / 1'000 : expires_ms; }
   int64_t from_column(int64_t expires) const { return seconds_ ? expires * 1'000 : expires; }
-  /// When the key of a row expires, in milliseconds; 0: never.
+  /// When a row's key expires, in milliseconds; 0: never.
   int64_t expires_ms(Row row) const { return keeps_expiry() ? expires_ms(row[expiry_column_]) : 0; }
-  /// The same of what its column of the expiry holds.
+  /// The same from the value of the expiry column.
   int64_t expires_ms(const Value &value) const;
 
   /// The last error of its table. Any thread.
@@ -123,7 +123,7 @@ class Map {
   mutable items::Trouble trouble_;
 };
 
-/// Where the columns of postern_redis.entries stand in Map::spec() of a generic keyspace.
+/// Positions of the columns of postern_redis.entries in Map::spec() of a generic keyspace.
 namespace entry {
 inline constexpr uint32_t key = 0;
 inline constexpr uint32_t expires = 1;
@@ -133,7 +133,7 @@ inline constexpr uint32_t len = 4;
 inline constexpr uint32_t head = 5;
 inline constexpr uint32_t value = 6;
 inline constexpr uint32_t columns = 7;
-/// Bytes of a key: what its column takes.
+/// Bytes of a key: the size of its column.
 inline constexpr size_t key_bytes_max = 512;
 }  // namespace entry
 

@@ -1,7 +1,7 @@
-// maps.h: Maps, what postern.redis_maps says of all keys, as it was read last, and MapSnapshot, which answers by key.
+// maps.h: Maps, the mappings of postern.redis_maps as last read, and MapSnapshot, which finds the mapping of a key.
 //
-// One for all sessions of a protocol. A session holds the snapshot it works with; a new `generation` means that there
-// is another snapshot.
+// One for all sessions of a protocol. A session holds the snapshot that it works with; a new `generation` announces
+// another snapshot.
 #pragma once
 
 #include <array>
@@ -26,16 +26,16 @@ class MapSnapshot {
 
   MapSnapshot(std::vector<std::shared_ptr<const Map>> maps, std::string trouble);
 
-  /// All of them, by database and prefix.
+  /// All mappings, by database and prefix.
   std::span<const std::shared_ptr<const Map>> maps() const { return maps_; }
-  /// Where the one stands in maps() that serves the key: it has the longest prefix. `none` if there is none.
+  /// The position in maps() of the mapping that serves the key: the one with the longest prefix. `none`: there is none.
   uint32_t find(uint32_t db, Bytes key) const;
-  /// The one made of just this row; nullptr: there is none.
+  /// The mapping made of exactly this row; nullptr: none.
   std::shared_ptr<const Map> with_row(const MapRow &row) const;
-  /// Those of one database: the first, and the one after the last.
+  /// The mappings of one database: first, and one past the last.
   std::pair<uint32_t, uint32_t> of_database(uint32_t db) const { return databases_[db].range; }
   bool has_database(uint32_t db) const { return db == 0 || databases_[db].range.first != databases_[db].range.second; }
-  /// Why there are none, for people; empty otherwise.
+  /// Why there are no mappings; empty otherwise.
   const std::string &trouble() const { return trouble_; }
 
  private:
@@ -52,10 +52,10 @@ class MapSnapshot {
 
 class Maps final : public items::ConfigTables {
  public:
-  /// `tells`: logs new errors.
+  /// `tells`: whether to log new errors.
   explicit Maps(bool tells = true);
 
-  /// nullptr before anything was read.
+  /// nullptr before the first reading.
   std::shared_ptr<const MapSnapshot> snapshot() const;
 
   /// Publishes `read` as the newest snapshot, if it differs.
@@ -63,7 +63,7 @@ class Maps final : public items::ConfigTables {
 
  private:
   const bool tells_;
-  mutable std::mutex mutex_;  // a leaf; guards what follows
+  mutable std::mutex mutex_;  // a leaf; guards the members below
   std::shared_ptr<const MapSnapshot> snapshot_;
 };
 

@@ -21,7 +21,7 @@ constexpr Bytes pending_columns[] = {"k", "g", "ms", "seq", "c", "delivered", "t
 /// Milliseconds after which a table of a newer script is looked for again.
 constexpr int64_t look_again_ms = 1'000;
 
-/// Answers no client: clients learn why a table is not open when they ask for a key in it.
+/// Answers no client: commands on a key of the table report why it is not open.
 class OpenReply final : public Reply {
  public:
   OpenReply(const Map &map, OpenTable &table, bool newer) : map_(map), table_(table), newer_(newer) {}
@@ -35,7 +35,7 @@ class OpenReply final : public Reply {
     }
     table_.message = "mapping '" + map_.row().prefix + "' cannot be used: ";
     table_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
-    // That is the mapping's fault, which an administrator must know.
+    // The mapping is wrong, which the administrator must know.
     if (kind_of(outcome.failure) == FailureKind::schema && map_.trouble().note(table_.message))
       log::error("redis: %s", table_.message.c_str());
   }

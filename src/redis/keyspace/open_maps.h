@@ -1,4 +1,4 @@
-// open_maps.h: OpenMaps, the mappings as one session has them open, and Place, where a key is.
+// open_maps.h: OpenMaps, the mappings that one session has open, and Place, the place of a key.
 //
 // Owned by its session. Ops and replies point into it, which lives until they are settled.
 #pragma once
@@ -17,13 +17,13 @@
 
 namespace postern::redis {
 
-/// One table as a session has it open.
+/// One table that a session has open.
 struct OpenTable {
   TableSlot slot;
   bool opening = false;             ///< in this batch
   Failure failure = Failure::none;  ///< why it could not be opened
   std::string message{};
-  int64_t looked_ms = 0;  ///< for a table that was not there, on the clock of clock_ms()
+  int64_t looked_ms = 0;  ///< when to retry a missing table, by clock_ms()
 };
 
 /// The tables beside the entries of a generic keyspace.
@@ -33,7 +33,7 @@ enum class Elements : uint8_t {
   zsets,
   zsets_by_score,
   lists,
-  // A keyspace of an older script has none of these.
+  // A keyspace made by an older script lacks these.
   streams,
   stream_groups,
   stream_consumers,
@@ -44,7 +44,7 @@ inline constexpr size_t element_tables = 9;
 struct OpenMap {
   explicit OpenMap(std::shared_ptr<const Map> what) : map(std::move(what)) {}
 
-  /// Why an op on one of the tables failed, for people. Empty: the failure's own words.
+  /// Why an op on one of the tables failed. Empty: use the failure's own text.
   static Bytes message(const OpenTable &table, const Outcome &outcome) {
     return outcome.failure == Failure::not_open && table.failure != Failure::none ? Bytes(table.message)
                                                                                   : outcome.message;
@@ -59,7 +59,7 @@ struct OpenMap {
     return streams != nullptr && streams->slot.filled();
   }
 
-  /// Some fields of the rows.
+  /// A table opened with some fields only.
   struct Part {
     std::vector<uint32_t> fields;
     OpenTable table;
@@ -69,51 +69,50 @@ struct OpenMap {
   const std::shared_ptr<const Map> map;
   OpenTable table;                                                    ///< all columns
   std::array<std::unique_ptr<OpenTable>, element_tables> elements{};  ///< a generic keyspace's
-  std::unique_ptr<OpenTable> strings{};                               ///< likewise: what reading a string needs
-  std::vector<std::unique_ptr<Part>> parts{};                         ///< the one used last stands last
+  std::unique_ptr<OpenTable> strings{};                               ///< likewise: the columns for reading strings
+  std::vector<std::unique_ptr<Part>> parts{};                         ///< the last used is last
   std::vector<std::string> expired{};  ///< keys that were found expired, without their prefix
   bool may_erase = true;               ///< false once an expired key could not be deleted
 };
 
-/// Where a key is, or why it is nowhere.
+/// The place of a key, or why it has none.
 struct Place {
   enum class State : uint8_t {
     there,
     unmapped,  ///< no mapping serves the key
     broken,    ///< the mapping cannot be used; `why` says so
-    no_row,    ///< no row can have the key: it has too few pieces
+    no_row,    ///< no row can have the key: it has too few parts
   };
   State state = State::unmapped;
   OpenMap *open = nullptr;
   std::span<const Value> key{};  ///< the key columns'
-  Bytes name{};                  ///< the key as the client gave it
+  Bytes name{};                  ///< the key as the client sent it
   Bytes why{};
 
   const Map &map() const { return *open->map; }
   bool generic() const { return open != nullptr && open->map->generic(); }
 };
 
-/// The pieces of a key of the mapping, in its key columns; they are views of it. False: there are too few.
+/// The parts of a key for the mapping's key columns, as views of the key. False: too few.
 bool split_key(const Map &map, Bytes key, std::span<Value> values);
 
 class OpenMaps {
  public:
-  /// Ops point to its parts until they are settled: call it between batches.
+  /// Call it between batches only: ops point into the mappings until they are settled.
   void use(std::shared_ptr<const MapSnapshot> snapshot);
   const MapSnapshot *snapshot() const { return snapshot_.get(); }
 
-  /// Where the key is. Adds the op that opens its table if it is not open.
+  /// The key's place. Adds the op that opens its table if it is not open.
   Place find(uint32_t db, Bytes key, Batch &batch);
   /// The mapping that serves the key, if its table was opened before; else nullptr.
   OpenMap *opened(uint32_t db, Bytes key) const;
-  /// The mapping at a position of snapshot()->maps(), its table open.
+  /// The mapping at a position of snapshot()->maps(), with its table opened.
   OpenMap &open(uint32_t number, Batch &batch);
   /// A table of a generic keyspace.
   OpenTable &open(OpenMap &open, Elements elements, Batch &batch);
-  /// What reading a string of a generic keyspace needs: a column that is not read costs nothing.
+  /// The table for reading strings of a generic keyspace, with few columns: a column that is not read costs nothing.
   OpenTable &open_strings(OpenMap &open, Batch &batch);
-  /// The table with these fields alone; nullptr: there are too many such tables open for one more. `fields` is sorted
-  /// and has each once.
+  /// The table with only these fields; nullptr: too many such tables are open. `fields` is sorted, without duplicates.
   OpenTable *open(OpenMap &open, std::span<const uint32_t> fields, Batch &batch);
 
   /// Whether the table is one of a generic keyspace.

@@ -53,7 +53,7 @@ class InsertBeside final : public ListWork {
     writer().integer(entry.len);
   }
 
-  /// The elements of the shorter side make room.
+  /// Moves the elements of the shorter side to make room.
   Task<> insert(Entry &entry, int64_t index) {
     const bool in_front = index < entry.len - index;
     EditBy move([in_front](Row row, Draft &next) {
@@ -61,7 +61,7 @@ class InsertBeside final : public ListWork {
       return Decision::write;
     });
     const int64_t moved = in_front ? index : entry.len - index;
-    // In that order none meets the place of one that has not moved.
+    // In that order no element moves to the position of one that has not moved.
     const Places::Stretch side{static_cast<uint64_t>(in_front ? 0 : index), static_cast<uint64_t>(moved)};
     if (moved != 0) add_edit(lists(), stretch(entry, side, !in_front), move);
     co_await go();
@@ -98,7 +98,7 @@ class Remove final : public ListWork {
     writer().integer(static_cast<int64_t>(found.size()));
   }
 
-  /// The elements of the shorter side close the gaps.
+  /// Moves the elements of the shorter side to close the gaps.
   Task<> remove(Entry &entry, const std::vector<int64_t> &indexes) {
     const int64_t head = entry.head;
     const auto before = [&](Row row) {

@@ -8,10 +8,10 @@
 namespace postern::redis {
 namespace {
 
-/// Elements so near to an end are walked to; others are found by their position, for which the key is read first.
+/// A walk reaches elements so near to an end; others are found by their position, for which the key is read first.
 constexpr int64_t walked_to_max = 100;
 
-/// LRANGE where the list's length has to be known.
+/// LRANGE that needs the list's length.
 class ReadPlaces final : public ListWork {
  public:
   ReadPlaces(Call &call, OpenMap &open, const Places &places) : ListWork(call, open), places_(places) {}
@@ -74,7 +74,7 @@ class Positions final : public ListWork {
  public:
   struct Wanted {
     int64_t rank = 1;
-    int64_t count = -1;  ///< none was given: one is wanted, and not in an array
+    int64_t count = -1;  ///< no COUNT was given: answers one, not in an array
     int64_t length_max = 0;
   };
   Positions(Call &call, OpenMap &open, const Wanted &wanted) : ListWork(call, open), wanted_(wanted) {}

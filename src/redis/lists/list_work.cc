@@ -58,7 +58,7 @@ Task<> ListWork::pop(Entry &entry, uint64_t count, bool from_end, std::vector<st
   for (Cells &row : erased.rows) taken.push_back(std::move(row[column::value].text));
 }
 
-/// It ends with the rows, whatever the key's own row says of how many there are.
+/// It ends with the rows, even if the key's row counts more.
 Task<> ListWork::search(const Entry &entry, const Search &search, std::vector<int64_t> &indexes) {
   constexpr uint64_t rows_at_a_time = 1'000;
   indexes.clear();

@@ -1,6 +1,6 @@
 // list_work.h: ListWork, the base of commands on lists.
 //
-// Elements have positions one after the other, from the key's `head` on: an index is a place in the table.
+// Elements have consecutive positions, from the key's `head` on, so an index gives a position in the table.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace postern::redis {
 
-/// So many places after one, or before it if negative. At the ends of the table, where SQL alone may put elements, it
-/// is the last one there is: an insert there meets an existing row, and is refused.
+/// The position so many places after another one, or before it if negative. At the ends of the range, where only SQL
+/// may put elements, it saturates: an insert there meets an existing row, and is refused.
 constexpr int64_t place_behind(int64_t place, int64_t by) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(place, by, &sum)) return sum;
@@ -29,32 +29,32 @@ class ListWork : public CollectionWork {
   std::span<const Value> at(const Entry &entry, int64_t index) {
     return values({Value::of(entry.key), Value::of(keep_text(std::to_string(place_behind(entry.head, index))))});
   }
-  /// Elements at indexes from `first` on, as a find goes; with `back` from the last of them.
+  /// Reads elements at indexes from `first` on; with `back` from the last one backwards.
   Find stretch(const Entry &entry, const Places::Stretch &stretch, bool back = false);
 
-  // These change `entry`, which is stored by whoever calls them.
+  // These change `entry`; the caller stores it.
 
-  /// At the front the last one becomes the first element.
+  /// At the front the last value becomes the first element.
   Task<> push(Entry &entry, std::span<const Bytes> elements, bool front);
-  /// The same to a key that is there or not, with its row, in one step. False: that is answered.
+  /// The same for a key that may not exist, together with its row, in one step. False: an error was answered.
   Task<bool> push_at_once(RowKey key, Entry &entry, std::span<const Bytes> elements, bool front);
-  enum class Storing : uint8_t { later, at_once };  ///< at once: unless there is nothing to pop
+  enum class Storing : uint8_t { later, at_once };  ///< at once: unless the list is empty
   Task<> pop(Entry &entry, uint64_t count, bool from_end, std::vector<std::string> &taken,
              Storing storing = Storing::later);
 
   struct Search {
     Bytes element{};
     bool from_end = false;
-    uint64_t skipped = 0;       ///< matches that are not wanted
+    uint64_t skipped = 0;       ///< matches to skip
     uint64_t wanted = all;      ///< matches
-    uint64_t length_max = all;  ///< elements that are looked at
+    uint64_t length_max = all;  ///< elements to examine
     bool locks = true;
   };
-  /// Indexes of elements that are equal, as they are met.
+  /// Indexes of equal elements, in the order in which they are met.
   Task<> search(const Entry &entry, const Search &search, std::vector<int64_t> &indexes);
 
  private:
-  /// That of an element that comes to one end, which `entry` then has.
+  /// The position of a new element at one end; updates `entry`.
   static int64_t next_place(Entry &entry, bool front);
 };
 

@@ -1,4 +1,4 @@
-// cjson.h: the functions of `cjson` that read and write, and the settings that they share.
+// cjson.h: the functions of `cjson` that decode and encode, and their shared settings.
 //
 // Each is a closure with its settings as first upvalue.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace postern::redis::lua {
 
-/// The settings of the function that runs.
+/// The settings of the running function.
 inline JsonSettings &json_settings(lua_State *lua) {
   return *static_cast<JsonSettings *>(lua_touserdata(lua, lua_upvalueindex(1)));
 }

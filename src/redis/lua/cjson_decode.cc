@@ -26,14 +26,14 @@ enum class Token : uint8_t {
   error,
 };
 
-/// In the words of the original.
+/// In the original's words.
 const char *name_of(Token token) {
   constexpr std::array names{"T_OBJ_BEGIN", "T_OBJ_END", "T_ARR_BEGIN", "T_ARR_END", "T_STRING", "T_NUMBER",
                              "T_BOOLEAN",   "T_NULL",    "T_COLON",     "T_COMMA",   "T_END",    "T_ERROR"};
   return names[static_cast<size_t>(token)];
 }
 
-/// The text ends with a byte NUL, as all of Lua's do, which is the end of the JSON, too.
+/// The text ends with a NUL byte, as all Lua strings do, which also ends the JSON.
 class Decoder {
  public:
   Decoder(lua_State *lua, Bytes text, const JsonSettings &settings)
@@ -91,7 +91,7 @@ class Decoder {
     else if (settings_.decode_invalid_numbers && is_invalid_number()) read_number();
     else fail("invalid token");
   }
-  /// What strtod() may take and JSON does not.
+  /// Numbers that strtod() accepts and JSON does not.
   bool is_invalid_number() const {
     const char *at = at_;
     if (*at == '+') return true;

@@ -45,14 +45,14 @@ std::unique_ptr<Fiber> Fiber::make(Body body, void *argument) {
 }
 
 Fiber::~Fiber() {
-  // As where it starts over: the sanitizer would keep them closed to whatever is mapped here next.
+  // As in restart: the sanitizer would keep these addresses poisoned for the next mapping.
   __asan_unpoison_memory_region(static_cast<char *>(stack_) + guard_bytes, stack_bytes);
   ::munmap(stack_, guard_bytes + stack_bytes);
 }
 
 void Fiber::start_over() {
   char *const stack = static_cast<char *>(stack_) + guard_bytes;
-  // Functions that were under way when the fiber was left have not returned, and Lua's would use their places.
+  // Functions that ran when the fiber was left have not returned; Lua will reuse their stack frames.
   __asan_unpoison_memory_region(stack, stack_bytes);
   begin_stack(inside_, stack, stack_bytes, enter, this);
 }

@@ -1,10 +1,10 @@
-// fiber.h: Fiber, a C stack of its own for code that stops in the middle of a call and goes on later.
+// fiber.h: Fiber, a C stack for code that stops in the middle of a call and continues later.
 //
-// Lua 5.1 cannot yield out of pcall(), table.sort() or string.gsub(), where scripts call commands, too. On a fiber the
-// whole of Lua stops, with its C frames. The stack has room for all the recursion that Lua allows.
+// Lua 5.1 cannot yield out of pcall(), table.sort() or string.gsub(), where scripts may call commands. On a fiber all
+// of Lua stops, with its C frames. The stack has room for all the recursion that Lua allows.
 //
-// Used by one thread at a time. A body that was resumed on one thread goes on only there.
-// A fiber that is destroyed in the middle of its body runs no destructors of it: objects on its stack must own nothing.
+// Used by one thread at a time. A body that was resumed on one thread continues only there. Destroying a fiber in the
+// middle of its body runs no destructors: objects on its stack must own nothing.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ class Fiber {
   /// Runs on the fiber and never returns: it calls pause() for ever.
   using Body = void (*)(void *argument);
 
-  /// nullptr: there is no memory for its stack.
+  /// nullptr: no memory for its stack.
   static std::unique_ptr<Fiber> make(Body body, void *argument);
   ~Fiber();
   Fiber(const Fiber &) = delete;
   Fiber &operator=(const Fiber &) = delete;
 
-  /// Runs the body, on from where it is, until it pauses.
+  /// Runs the body from where it stopped until it pauses.
   void resume();
-  /// To be called by the body: resume() returns, and the next one returns here.
+  /// Called by the body: resume() returns, and the next resume() continues here.
   void pause();
-  /// Forgets where the body is: the next resume() begins it anew.
+  /// Drops the body's state: the next resume() begins it anew.
   void start_over();
 
  private:

@@ -24,7 +24,7 @@ int refuse(lua_State *lua, const char *why) {
   return lua_error(lua);
 }
 
-/// Where the parts of a registration are on the stack; 0: not given.
+/// Stack positions of a registration's parts; 0: not given.
 struct Registration {
   int name = 0;
   int callback = 0;
@@ -55,7 +55,7 @@ bool read_flags(lua_State *lua, uint32_t &flags) {
   return true;
 }
 
-/// Takes one named argument, whose value is on top and stays there. Returns nullptr or an error.
+/// Takes one named argument; its value is on top and stays there. Returns nullptr or an error.
 const char *take_named(lua_State *lua, const char *key, Registration &registration) {
   const int value = lua_gettop(lua);
   if (strcasecmp(key, "function_name") == 0) {

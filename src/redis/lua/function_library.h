@@ -1,6 +1,6 @@
 // function_library.h: redis.register_function(), and the table of the functions that a library registered.
 //
-// Used by one thread at a time, as the state of Lua is.
+// Used by one thread at a time, like the Lua state.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ inline constexpr const char *bad_function_name =
     "Library names can only contain letters, numbers, or underscores(_) and must be at least one character long";
 bool is_function_name(Bytes name);
 
-/// A new table takes the functions that are registered from now on. May raise an error of Lua.
+/// Starts a new table for functions registered from now on. May raise a Lua error.
 void make_function_table(lua_State *lua);
-/// Pushes a function of that table; false: it has none of this name.
+/// Pushes a function of that table; false: it has no such function.
 bool push_function(lua_State *lua, Bytes name);
-/// Lua's own interface.
+/// A lua_CFunction.
 int register_function(lua_State *lua);
 
 }  // namespace postern::redis::lua

@@ -1,8 +1,7 @@
-// functions.h: Functions, the libraries of functions of one door as they were read last, and FunctionState, one
-// reading.
+// functions.h: Functions, one door's function libraries as last read, and FunctionState, the result of one reading.
 //
-// Any thread. Libraries are rows of postern.redis_functions. A reading counts for a second; while a command of this
-// door changes rows, every command reads them itself, in its own transaction, and shares nothing.
+// Any thread. Libraries are rows of postern.redis_functions. A reading is valid for a second; while a command of this
+// door changes rows, every command reads them in its own transaction, and shares nothing.
 #pragma once
 
 #include <atomic>
@@ -27,20 +26,20 @@ struct Function {
   std::optional<std::string> description;
   uint32_t flags = 0;
   const Library *library = nullptr;
-  /// It has been too much for a turn.
+  /// It has exceeded a turn's bounds.
   mutable std::atomic<bool> heavy{false};
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
 };
 
-/// Immutable, but for what its functions note.
+/// Immutable, except for notes on its functions.
 struct Library {
-  uint64_t number = 0;  ///< of its text, for interpreters
+  uint64_t number = 0;  ///< number of its text, for interpreters
   std::string name;
   std::string code;  ///< all of it
-  size_t body = 0;   ///< where the first line of it ends
+  size_t body = 0;   ///< end of its first line
   std::vector<std::unique_ptr<const Function>> functions;
-  /// Why it cannot be used; it has no functions then.
+  /// The error that makes it unusable; it has no functions then.
   std::string problem;
 
   Bytes text() const { return Bytes(code).substr(body); }
@@ -51,16 +50,16 @@ using LibraryRef = std::shared_ptr<const Library>;
 class FunctionState {
  public:
   FunctionState() = default;
-  /// Of two functions with one name the first library's counts. They come in the order of their names.
+  /// If two libraries have a function of one name, the first counts. Sorted by name.
   explicit FunctionState(std::vector<LibraryRef> libraries);
 
   const std::vector<LibraryRef> &libraries() const { return libraries_; }
-  /// nullptr: there is none. In any case.
+  /// nullptr: none. Ignores case.
   const Function *find(Bytes name) const;
   LibraryRef library(Bytes name) const;
   size_t functions() const { return functions_.size(); }
   size_t bytes() const;
-  /// A function that another library than those named like `library` has, too; nullptr: none.
+  /// A function of `library` that another library, of another name, also has; nullptr: none.
   const Function *collision(const Library &library) const;
 
  private:
@@ -72,19 +71,19 @@ using FunctionStateRef = std::shared_ptr<const FunctionState>;
 class Functions {
  public:
   static constexpr int64_t fresh_ms = 1'000;
-  /// All code together.
+  /// Bytes of all code.
   static constexpr size_t bytes_max = size_t{64} << 20;
   static constexpr size_t code_bytes_max = size_t{4} << 20;
 
   FunctionStateRef state() const;
   /// Whether the state may be used without reading the rows.
   bool fresh(int64_t now_ms) const;
-  /// To be called before the rows are read, for offer().
+  /// Called before the rows are read, for offer().
   uint64_t begin_reading() const;
-  /// The state as it was read, unless a change was or is under way.
+  /// Publishes the state that was read, unless a change was or is under way.
   void offer(FunctionStateRef state, uint64_t reading, int64_t now_ms);
 
-  /// A command is about to change rows, and they are not settled before this is destroyed.
+  /// Held by a command that changes rows, until its changes are settled.
   class Change {
    public:
     explicit Change(Functions &functions);

@@ -39,7 +39,7 @@ Interpreter::~Interpreter() {
   if (lua_ != nullptr) lua_close(lua_);
 }
 
-/// Also takes what would be too much for the script's bound, and for the machine's memory.
+/// Refuses allocations beyond the script's bound, or when memory runs out.
 void *Interpreter::allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
   auto &interpreter = *static_cast<Interpreter *>(self);
   if (bytes == 0) {
@@ -96,7 +96,7 @@ Interpreter::Stopped Interpreter::go_on() {
 
 void Interpreter::abandon() {
   if (stopped_ == Stopped::ended) return;
-  // Its thread of Lua is garbage with all that it was in the middle of.
+  // Its Lua thread becomes garbage with everything in it.
   stopped_ = Stopped::ended;
   running_ = loading_ = false;
   thread_ = nullptr;
@@ -185,7 +185,7 @@ void Interpreter::run_script(lua_State *lua) {
   call_and_answer(lua, 0);
 }
 
-/// What handles errors is at the bottom.
+/// The error handler is at the bottom of the stack.
 void Interpreter::call_and_answer(lua_State *lua, int arguments) {
   lua_sethook(lua, hook, LUA_MASKCOUNT, hook_instructions);
   const int failed = lua_pcall(lua, arguments, 1, 1);
@@ -266,7 +266,7 @@ void Interpreter::take_error(lua_State *lua) {
   if (lua_type(lua, -1) == LUA_TSTRING) return set_error(text_at(lua, -1));
   if (!lua_istable(lua, -1)) return set_error("ERR Error running script: execution failure");
   const int table = lua_gettop(lua);
-  // Nothing of the script's, such as a metatable of the error, may run any more.
+  // No code of the script, such as a metatable of the error, may run any more.
   for (const char *const field : {"err", "source", "line"}) {
     lua_pushstring(lua, field);
     lua_rawget(lua, table);
@@ -305,7 +305,7 @@ const char *Interpreter::take_call(lua_State *lua) {
   for (int i = 1; i <= count; ++i) {
     Bytes &argument = arguments_[static_cast<size_t>(i) - 1];
     if (lua_type(lua, i) == LUA_TNUMBER) {
-      // As Lua would write it, it loses digits.
+      // Lua's own format would lose digits.
       std::array<char, 32> &room = numbers_[static_cast<size_t>(i) - 1];
       argument = {room.data(), print_number(room, lua_tonumber(lua, i))};
     } else if (lua_type(lua, i) == LUA_TSTRING) {

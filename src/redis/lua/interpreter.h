@@ -1,8 +1,8 @@
-// interpreter.h: Interpreter, a state of Lua in Redis's sandbox that runs one script at a time, and stops where the
-// script calls a command or has run for a while.
+// interpreter.h: Interpreter, a Lua state in Redis's sandbox that runs one script at a time, and stops when the script
+// calls a command or has run for a while.
 //
-// Used by one thread at a time, and by the same one from begin() to the end of the script. Compiled
-// scripts stay for the next run; nothing else does. Its memory is bounded: a script that wants more hears an error.
+// Used by one thread at a time, and by the same one from begin() to the end of the script. Compiled scripts are kept
+// for the next run; nothing else is. Its memory is bounded: a script that exceeds the bound gets an error.
 //
 //   interpreter->begin({.number = 1, .text = "return redis.call('GET', KEYS[1])"}, {.keys = keys});
 //   while (interpreter->go_on() == Interpreter::Stopped::call) interpreter->answer(carry_out(interpreter->call()));
@@ -24,7 +24,7 @@
 
 namespace postern::redis::lua {
 
-/// The text of a script, or of a library of functions. No other text ever has its `number`.
+/// The text of a script or of a function library. Its `number` is never reused.
 struct Source {
   uint64_t number = 0;
   Bytes text{};
@@ -36,7 +36,7 @@ struct Source {
 struct RegisteredFunction {
   std::string name;
   std::optional<std::string> description;
-  uint32_t flags = 0;  ///< bits of FunctionFlag
+  uint32_t flags = 0;  ///< FunctionFlag bits
 };
 
 /// The input of a run. Everything outlives the run.
@@ -44,11 +44,11 @@ struct Beginning {
   std::span<const Bytes> keys{};
   std::span<const Bytes> arguments{};
   Resp resp = Resp::two;     ///< the client's, for the result
-  Output *result = nullptr;  ///< where that is written; with an error, or abandoned, it may have a part of one
-  Bytes function{};          ///< of a library: the function to call
+  Output *result = nullptr;  ///< output of the result; after an error or abandon() it may hold a part of one
+  Bytes function{};          ///< the function to call, for a library
 };
 
-/// Settings of `cjson`, which each script begins with.
+/// The initial `cjson` settings of each script.
 struct JsonSettings {
   enum class Invalid : uint8_t { refuse, keep, null };
   bool sparse_convert = false;
@@ -67,49 +67,49 @@ class Interpreter {
   enum class Stopped : uint8_t {
     call,    ///< for call(): answer() it, then go on
     paused,  ///< it has run for a while
-    ended,   ///< the result is written, or raised() and error() say why not
+    ended,   ///< the result is written, or raised() and error() have the error
   };
 
-  /// nullptr: there is no memory. `bytes_max` bounds the memory of the state.
+  /// nullptr: out of memory. `bytes_max` bounds the state's memory.
   static std::unique_ptr<Interpreter> make(size_t bytes_max);
   ~Interpreter();
   Interpreter(const Interpreter &) = delete;
   Interpreter &operator=(const Interpreter &) = delete;
 
-  /// Whether the text is a script. If not, error() says why.
+  /// Whether the text compiles. If not, error() has the reason.
   bool compile(const Source &source);
   /// The next go_on() begins the script, or runs a library's text anew and calls its function.
   void begin(const Source &source, const Beginning &beginning);
-  /// The next go_on() runs a library's text, whose functions are added to `functions`, which lives until it has ended.
+  /// The next go_on() runs a library's text and adds its functions to `functions`, which outlives that run.
   void begin_load(const Source &source, std::vector<RegisteredFunction> &functions);
   Stopped go_on();
-  /// Leaves a script that has not ended. Nothing of it goes on.
+  /// Abandons a script that has not ended.
   void abandon();
   /// Collects all garbage. Not while a script runs.
   void collect();
   /// Forgets all compiled scripts.
   void forget_sources();
 
-  // While it is stopped for a call.
+  // Valid while it is stopped for a call.
 
   std::span<const Bytes> call() const { return arguments_; }
-  /// Which replies the script has asked for.
+  /// The version of replies that the script has chosen.
   Resp call_resp() const { return call_resp_; }
   /// `reply` lives until the script stops again.
   void answer(Bytes reply) { reply_ = reply; }
 
-  /// Which state of a cache its compiled scripts are of; its owner's.
+  /// For its owner: the version of the cache that its compiled scripts come from.
   uint64_t epoch = 0;
 
-  // When it has ended.
+  // Valid when it has ended.
 
-  /// The script has ended with an error, which error() has, with its first word.
+  /// Whether the script ended with an error, which error() has, including its first word.
   bool raised() const { return raised_; }
   const std::string &error() const { return error_; }
 
-  /// Instructions since begin(), to the nearest thousand.
+  /// Instructions since begin(), in steps of a thousand.
   uint64_t instructions() const { return instructions_; }
-  /// It pauses after so many more instructions.
+  /// Makes it pause after so many more instructions.
   void pause_after(uint64_t instructions) { pause_at_ = instructions_ + instructions; }
   size_t bytes() const { return bytes_ + scratch_.capacity(); }
   void set_bytes_max(size_t bytes) { bytes_max_ = bytes; }
@@ -123,10 +123,10 @@ class Interpreter {
   }
   bool running() const { return running_ && !loading_; }
   bool loading() const { return loading_; }
-  /// A library registers a function while it is loaded. Returns nullptr, or why it cannot.
+  /// Registers a function of a library that is being loaded. Returns nullptr or an error.
   const char *note_function(Bytes name, const char *description, size_t description_bytes, uint32_t flags) noexcept;
   void set_call_resp(Resp resp) { call_resp_ = resp; }
-  /// Takes the arguments of a call from the stack of Lua, where they stay. Returns nullptr, or why it cannot.
+  /// Takes the arguments of a call from the Lua stack, where they stay. Returns nullptr or an error.
   const char *take_call(lua_State *lua);
   /// Stops for the call. The reply lives until the next stop.
   Bytes stop_for_call() {
@@ -135,12 +135,11 @@ class Interpreter {
   }
   uint64_t &random_state() { return random_; }
   JsonSettings &json() { return json_; }
-  /// Room for a text that a function makes without calling another. An error of Lua may leave bytes in it, which the
-  /// next user drops.
+  /// A buffer for a function that calls no other. A Lua error may leave bytes in it, which the next user drops.
   std::string &scratch() { return scratch_; }
-  /// Returns false if the script may not have so much memory.
+  /// Returns false if the script may not use so much memory.
   bool append_scratch(Bytes text) noexcept;
-  /// A function of ours did as much as so many instructions.
+  /// Charges the work of a C function as so many instructions.
   void note_work(uint64_t instructions) {
     instructions_ += instructions;
     if (running_ && instructions_ >= pause_at_) stop(Stopped::paused);
@@ -161,10 +160,10 @@ class Interpreter {
     stopped_ = why;
     fiber_->pause();
   }
-  /// The compiled text is on top. False: why not is on top.
+  /// Pushes the compiled text. False: pushes the error.
   bool push_source(lua_State *lua);
   void run_script(lua_State *lua);
-  /// The function to call is on top.
+  /// Pushes the function to call.
   void call_and_answer(lua_State *lua, int arguments);
   bool run_library(lua_State *lua);
   void run_function(lua_State *lua);
@@ -181,12 +180,12 @@ class Interpreter {
   std::unique_ptr<Fiber> fiber_;
   std::unordered_map<uint64_t, int> sources_;  // references of luaL_ref()
 
-  // State of the run.
+  // State of one run.
   Task task_ = Task::run;
   Source source_;
   Beginning beginning_;
   bool running_ = false;
-  bool loading_ = false;  // the text of a library runs
+  bool loading_ = false;  // a library's text runs
   bool raised_ = false;
   std::vector<RegisteredFunction> *registered_ = nullptr;
   Stopped stopped_ = Stopped::ended;

@@ -41,7 +41,7 @@ char take_escaped(Bytes &line) {
   }
 }
 
-/// Takes what is left of a quoted piece. Returns false where it does not end, or not at the end of a word.
+/// Takes the rest of a quoted word. Returns false if it does not end, or ends inside a word.
 bool take_quoted(Bytes &line, char quote, std::string &word) {
   while (!line.empty()) {
     const char byte = line.front();

@@ -10,14 +10,14 @@ namespace postern::redis {
 
 struct LibraryText {
   std::string name;
-  Bytes body{};  ///< what follows the first line, from its end on, so that numbers of lines are right
+  Bytes body{};  ///< the text after the first line, including its end, so that line numbers are right
 };
 
 /// Returns an error, or an empty text.
 std::string read_library_text(Bytes text, LibraryText &library);
 
-/// Splits a line into words as Redis does: 'quoted', "with \x41 and \n", or neither. Returns false for a quote that
-/// does not end, or not at the end of its word. Calls take(std::string).
+/// Splits a line into words as Redis does: 'quoted', "with \x41 and \n", or bare. Returns false for a quote that does
+/// not end, or ends inside a word. Calls take(std::string).
 bool split_words(Bytes line, const std::function<void(std::string)> &take);
 
 }  // namespace postern::redis

@@ -1,7 +1,7 @@
-// lua.h: Lua 5.1, as everything here sees it.
+// lua.h: Lua 5.1, included by all of this room.
 //
-// Lua's errors are jumps (longjmp): a function that Lua calls has nothing to destroy where Lua may raise an error, and
-// lets no exception out.
+// Lua's errors are longjmps: a function that Lua calls must own nothing that needs a destructor where Lua may raise an
+// error, and lets no exception out.
 #pragma once
 
 extern "C" {

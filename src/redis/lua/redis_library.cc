@@ -1,4 +1,4 @@
-// redis_library.cc: the table `redis`, and what Redis has of its own in `math`.
+// redis_library.cc: the table `redis`, and Redis's own functions in `math`.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -82,7 +82,7 @@ int set_resp(lua_State *lua) {
   return 0;
 }
 
-/// Changes are in the binary log as the server's settings have it: there is nothing to choose.
+/// The server's settings decide about the binary log: there is nothing to choose.
 int set_repl(lua_State *lua) {
   if (!Interpreter::of(lua).running())
     return raise(lua, "redis.set_repl can only be called inside a script invocation");
@@ -135,7 +135,7 @@ int log_text(lua_State *lua) {
   return 0;
 }
 
-/// The generator that Redis uses: that of drand48(), so that a seed means the same numbers everywhere.
+/// Redis's generator, that of drand48(), so that a seed gives the same numbers everywhere.
 uint32_t next_random(lua_State *lua) {
   uint64_t &state = Interpreter::of(lua).random_state();
   state = (state * 0x5DEECE66D + 0xB) & 0xFFFF'FFFF'FFFF;

@@ -72,16 +72,16 @@ bool push_real(lua_State *lua, int argument) {
   return false;
 }
 
-/// In place of the function that is its first upvalue, for a first argument that may be read as if it were real.
+/// Wraps the function in its first upvalue: replaces a stand-in as first argument by the real table, for reading.
 int with_real(lua_State *lua) {
   if (push_real(lua, 1)) lua_replace(lua, 1);
   return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
 }
 
-/// The same for one that would be changed.
+/// The same for a function that would change the table.
 int unless_read_only(lua_State *lua) {
   if (push_real(lua, 1)) {
-    lua_pushstring(lua, read_only);  // without a place, as it is a function of C that fails
+    lua_pushstring(lua, read_only);  // without a position, because a C function fails
     return lua_error(lua);
   }
   return lua_tocfunction(lua, lua_upvalueindex(1))(lua);
@@ -104,7 +104,7 @@ void guard(lua_State *lua, const char *name, lua_CFunction guard) {
   lua_setfield(lua, -2, name);
 }
 
-/// Redis returns the error of a command as a text, and not as the table that was raised.
+/// Redis returns a command's error as a text, not as the raised table.
 int protected_call(lua_State *lua) {
   luaL_checkany(lua, 1);
   const int failed = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
@@ -165,7 +165,7 @@ int load_pieces(lua_State *lua) {
   return finish_load(lua, text_at(lua, -1), name);
 }
 
-/// What would change how memory is collected for the scripts after this one does nothing.
+/// Options that would change garbage collection for later scripts do nothing.
 int collect_garbage(lua_State *lua) {
   static const char *const options[] = {"stop", "restart",  "collect",    "count",
                                         "step", "setpause", "setstepmul", nullptr};
@@ -271,7 +271,7 @@ void refuse_unknown_fields(lua_State *lua) {
   lua_setmetatable(lua, -2);
 }
 
-/// A library that is loaded finds `redis` alone, and of that what loading needs.
+/// A library that is being loaded sees only `redis`, and of that only the functions for loading.
 void make_load_globals(lua_State *lua) {
   lua_createtable(lua, 0, 1);
   push_load_library(lua);
@@ -341,7 +341,7 @@ void set_global_list(lua_State *lua, const char *name, std::span<const Bytes> va
 
 bool load_text(lua_State *lua, Bytes text, const char *name) {
   lua_pushstring(lua, name);  // is the very name that Lua uses, and stays
-  // Bytecode could do anything. After a blank it is a text, and a wrong one.
+  // Bytecode could do anything. After a blank it is parsed as text, which fails.
   const bool is_bytecode = text.starts_with(LUA_SIGNATURE[0]);
   lua_pushstring(lua, is_bytecode ? " " : "");
   push(lua, is_bytecode ? text : Bytes());

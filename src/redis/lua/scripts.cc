@@ -6,7 +6,7 @@
 namespace postern::redis {
 namespace {
 
-/// What stands before `end`, which is taken off too; all of the text where there is none.
+/// Takes the text before `end`, and `end`; all of the text if there is none.
 Bytes take_until(Bytes &text, char end) {
   const size_t size = std::min(text.find(end), text.size());
   const Bytes taken = text.substr(0, size);

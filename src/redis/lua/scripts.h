@@ -1,7 +1,7 @@
 // scripts.h: Scripts, the scripts of one door: compiled texts by their SHA-1, running scripts, and idle interpreters.
 //
-// Any thread. Scripts are forgotten with the server, by SCRIPT FLUSH, and, the one used longest ago first, where all
-// together have more than cache_bytes_max.
+// Any thread. Scripts are dropped at a restart of the server, by SCRIPT FLUSH, and, least recently used first, when all
+// exceed cache_bytes_max.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace postern::redis {
 
 /// Flags that the first line of a script declares: `#!lua flags=no-writes`.
 struct ScriptFlags {
-  bool declared = false;  ///< there is such a line
+  bool declared = false;  ///< whether there is such a line
   bool no_writes = false;
 };
 /// Returns an error, or an empty text. `bytes`: those of the line, without its end.
@@ -33,7 +33,7 @@ struct CachedScript {
   uint64_t number = 0;
   std::string name;   ///< its SHA-1
   std::string whole;  ///< as it came
-  Bytes text;         ///< of that, without its first line, if that declares flags
+  Bytes text;         ///< the code, without a first line that declares flags
   ScriptFlags flags{};
   /// It has been too much for a turn.
   mutable std::atomic<bool> heavy{false};
@@ -46,13 +46,13 @@ struct RunningScript {
   std::string user{};     ///< the account of its client
   bool function = false;  ///< called by FCALL
 
-  // A function's, as long as it is noted.
+  // A function's name, as long as it is noted.
   Bytes name{};
   std::span<const Bytes> command{};
   int64_t since_ms = 0;  ///< on the clock of clock_ms()
 };
 
-/// What FUNCTION STATS says of a function that runs.
+/// A running function, for FUNCTION STATS.
 struct RunningFunction {
   std::string name;
   std::vector<std::string> command;
@@ -63,31 +63,31 @@ class Scripts {
  public:
   static constexpr size_t text_bytes_max = size_t{4} << 20;
   static constexpr size_t cache_bytes_max = size_t{64} << 20;
-  /// Interpreters that rest, and what each may have.
+  /// The number of idle interpreters, and the memory bound of each.
   static constexpr size_t resting_max = 16;
   static constexpr size_t resting_bytes_max = size_t{1} << 20;
 
-  /// nullptr: there is none. The name may be in capitals.
+  /// nullptr: none. Ignores the name's case.
   CachedScriptRef find(Bytes name);
-  /// The same by its text, which takes less time than its name does. nullptr: there is none, or it is long.
+  /// The same by its text, which is faster than by name. nullptr: none, or it is long.
   CachedScriptRef find_text(Bytes whole);
-  /// The one that is remembered from now on.
+  /// Adds a script; returns the one to use.
   CachedScriptRef add(CachedScriptRef script);
   void flush();
-  /// The number of a text that has not been compiled before.
+  /// A number for a new text.
   uint64_t next_number() { return last_number_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-  /// Which nobody else uses. nullptr: there is no memory.
+  /// An interpreter for the caller alone. nullptr: out of memory.
   std::unique_ptr<lua::Interpreter> take_interpreter(size_t bytes_max);
   void give_back(std::unique_ptr<lua::Interpreter> interpreter);
 
   void note_running(RunningScript &script);
   void note_ended(RunningScript &script);
   enum class Kill : uint8_t { none, killed, is_other };
-  /// Ends those of an account; `functions`: of FCALL, or else of EVAL.
+  /// Ends an account's running scripts; `functions`: those of FCALL, otherwise those of EVAL.
   Kill kill(Bytes user, bool functions);
 
-  /// The function of an account that has run longest.
+  /// The account's function that has run longest.
   std::optional<RunningFunction> running_function(Bytes user) const;
 
   struct Figures {
@@ -107,7 +107,7 @@ class Scripts {
 
   std::atomic<uint64_t> last_number_{0};
   mutable std::mutex mutex_;  // a leaf
-  /// Longer texts are found by name.
+  /// Longer texts are found only by name.
   static constexpr size_t found_text_bytes_max = size_t{4} << 10;
 
   CachedScriptRef used_now(const Entry &entry);

@@ -46,7 +46,7 @@ std::array<char, sha1_digits> sha1_of(Bytes text) {
   State state{0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
   const uint64_t bits = uint64_t{text.size()} * 8;
   for (; text.size() >= block_bytes; text.remove_prefix(block_bytes)) mix(state, text.data());
-  // The rest, a bit that ends it, and the number of bits at the end of the last block.
+  // The rest, the end bit, and the number of bits at the end of the last block.
   std::array<char, 2 * block_bytes> rest{};
   std::copy(text.begin(), text.end(), rest.begin());
   rest[text.size()] = static_cast<char>(0x80);

@@ -1,15 +1,15 @@
 // stacks.h: changes from one C stack to another.
 //
-//   begin_stack(its_place, stack, stack_bytes, body, argument);
-//   change_stack(own_place, its_place);  // returns when somebody changes to own_place
+//   begin_stack(its_place, stack, stack_bytes, body, argument); change_stack(own_place, its_place); // returns when
+//   another stack changes to own_place
 //
-// The body never returns. A stack that was left on one thread goes on only there.
+// The body never returns. A stack that was left on one thread continues only there.
 #pragma once
 
 #include <cstddef>
 
-// swapcontext() asks the system for the mask of signals, four times for each command of a script. A shadow stack would
-// have to be changed, too.
+// swapcontext() makes a system call for the signal mask, four times for each command of a script. With shadow stacks
+// these would have to be switched, too.
 #if defined(__x86_64__) && !(defined(__CET__) && (__CET__ & 2))
 #define POSTERN_CHANGES_STACKS 1
 #else
@@ -19,7 +19,7 @@
 
 namespace postern::redis::lua {
 
-/// Where a stack was left.
+/// The saved state of a stack.
 struct StackPlace {
 #if POSTERN_CHANGES_STACKS
   void *pointer = nullptr;

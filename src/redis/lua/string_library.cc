@@ -1,6 +1,6 @@
-// string_library.cc: what of `string` could run without a bound on time or on the stack: patterns, and repetition.
+// string_library.cc: functions of `string` that could exceed bounds on time or stack: patterns, and repetition.
 //
-// A pattern may try so many ways to match that it ends in years. Here each try counts as work of the script.
+// A pattern may try so many matches that it takes years. Here each try counts as work of the script.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -222,7 +222,7 @@ class Matcher {
     if (number < 0 || number >= level_ || captures_[static_cast<size_t>(number)].size == unfinished)
       luaL_error(lua_, "invalid capture index");
     const Capture &capture = captures_[static_cast<size_t>(number)];
-    // A position has no bytes, and more than are left, as Lua compares them.
+    // A position capture has size -1, which Lua compares as more than the bytes left.
     const auto size = static_cast<size_t>(capture.size);
     if (size > static_cast<size_t>(end_ - text) || std::memcmp(capture.begin, text, size) != 0) return nullptr;
     return text + size;
@@ -402,7 +402,7 @@ int repeat(lua_State *lua) {
   size_t size = 0;
   const char *const text = luaL_checklstring(lua, 1, &size);
   int64_t count = luaL_checkint(lua, 2);
-  // Nothing, as often as one likes.
+  // Repetitions of the empty text.
   if (size == 0) count = 0;
   luaL_Buffer buffer;
   luaL_buffinit(lua, &buffer);

@@ -91,7 +91,7 @@ class Format {
   bool big_endian_ = false;
 };
 
-/// The bits of a number in 64, whatever it is.
+/// The bits of a number as 64 bits.
 uint64_t bits_of(lua_Number number) {
   constexpr lua_Number end = 18446744073709551616.0;
   if (number < 0) return number >= -end / 2 ? static_cast<uint64_t>(static_cast<int64_t>(number)) : uint64_t{1} << 63;
@@ -129,7 +129,7 @@ class Packer {
 
   void put_all() {
     Format format(lua_, luaL_checkstring(lua_, 1));
-    lua_pushnil(lua_);  // an argument that is missing is nil, in the words of errors
+    lua_pushnil(lua_);  // a missing argument counts as nil in error messages
     while (!format.at_end()) {
       interpreter_.note_work(5);
       format.next(position_);
@@ -149,7 +149,7 @@ class Packer {
     number = turned(number, big_endian);
     put({reinterpret_cast<const char *>(&number), sizeof number});
   }
-  /// Returns how many bytes it has.
+  /// Returns its bytes.
   size_t put_value(Format &format) {
     const size_t size = format.size();
     if (format.is_integer()) {
@@ -227,7 +227,7 @@ class Unpacker {
     std::memcpy(&number, data_.data() + position_, sizeof number);
     push_number(turned(number, big_endian));
   }
-  /// Returns how many bytes it has.
+  /// Returns its bytes.
   size_t push_value(Format &format) {
     const size_t size = format.size();
     if (format.is_integer()) {
@@ -248,7 +248,7 @@ class Unpacker {
       default: format.control(); return size;
     }
   }
-  /// The value before is the size of a text.
+  /// The previous value is the size of a text.
   size_t take_size() {
     if (count_ == 0 || lua_isnumber(lua_, -1) == 0) luaL_error(lua_, "format 'c0' needs a previous size");
     const lua_Number number = lua_tonumber(lua_, -1);

@@ -184,7 +184,7 @@ class ResultWriter {
     return field(name, type);
   }
   void put_error() { writer_.error(text_at(lua_, -1)); }
-  /// As a text of C, with blanks for ends of lines.
+  /// Like a C string, with blanks in place of line ends.
   void put_line(char type) {
     const Bytes text = lua_tostring(lua_, -1);
     output_.put(type);

@@ -1,4 +1,4 @@
-// values.h: what commands answer as values of Lua, and what scripts return as replies.
+// values.h: converts commands' replies to Lua values, and scripts' results to replies.
 #pragma once
 
 #include <array>
@@ -9,18 +9,18 @@
 
 namespace postern::redis::lua {
 
-/// Pushes a reply that is well-formed: maps, sets, doubles and so on as tables with one field that names them, an error
-/// as `{err = ...}`. May raise an error of Lua.
+/// Pushes a well-formed reply: maps, sets, doubles and so on as tables with one field named after the type, an error as
+/// `{err = ...}`. May raise a Lua error.
 void push_reply(lua_State *lua, Bytes reply);
 
-/// Pushes `{err = ...}`. A text without a minus at its beginning gets the word ERR before it.
+/// Pushes `{err = ...}`. A text that does not begin with a minus gets the prefix ERR.
 void push_error(lua_State *lua, Bytes text);
 
-/// Writes the value on top as a reply. Returns false if it is too large. `script` is
-/// what the script has chosen by redis.setresp(). May raise an error of Lua.
+/// Writes the value on top as a reply. Returns false if it is too large. `script`: the version chosen by
+/// redis.setresp(). May raise a Lua error.
 bool put_result(lua_State *lua, Output &output, Resp client, Resp script);
 
-/// The digits of an argument that is a number; returns how many.
+/// Writes the digits of a numeric argument; returns their number.
 size_t print_number(std::array<char, 32> &room, lua_Number number);
 
 }  // namespace postern::redis::lua

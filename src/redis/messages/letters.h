@@ -13,7 +13,7 @@
 
 namespace postern::redis {
 
-/// Three spaces of names that have nothing to do with each other, but that patterns are about channels.
+/// Three independent name spaces, except that patterns match channels.
 enum class ChannelKind : uint8_t { channel, pattern, shard };
 
 struct Message {
@@ -22,11 +22,11 @@ struct Message {
   pool::Charge charge{};
 };
 using SharedMessage = std::shared_ptr<const Message>;
-/// nullptr: there is no memory for it. Throws std::bad_alloc.
+/// nullptr: out of memory. Throws std::bad_alloc.
 SharedMessage make_message(Bytes channel, Bytes payload);
 
 struct Letter {
-  std::shared_ptr<const std::string> head;  ///< the bytes before the body, but for the first one; nullptr: none
+  std::shared_ptr<const std::string> head;  ///< the bytes before the body, except the first; nullptr: none
   SharedMessage message;
 
   /// Its share of the receiver's bound.

@@ -1,8 +1,8 @@
-// mailbox.h: Mailbox, the subscriptions of one client and the messages that it has published and not yet sent, and
-// Posting, one such message.
+// mailbox.h: Mailbox, the subscriptions of one client and its published messages that are not sent yet, and Posting,
+// one such message.
 //
-// Owned by its session and touched by one thread at a time. A message is a posting when its op is done, and leaves when
-// the run that this was in has lasted: nobody hears of an uncommitted change.
+// Owned by its session and touched by one thread at a time. A message becomes a posting when its op is done, and is
+// sent when the op's run has lasted: uncommitted changes are not announced.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +28,16 @@ class Mailbox {
     if (subscriber_ == nullptr) subscriber_ = std::make_unique<Subscriber>(all_, waker);
     return *subscriber_;
   }
-  /// nullptr: it has never subscribed to anything.
+  /// nullptr: it has never subscribed.
   Subscriber *subscriber() { return subscriber_.get(); }
   bool is_subscribed() const { return subscriber_ != nullptr && subscriber_->has_any(); }
-  /// Whether it sees commands: MONITOR.
+  /// Whether it is a MONITOR.
   bool is_monitor() const { return subscriber_ != nullptr && subscriber_->monitors(); }
 
   /// Lives until it is sent or taken back. Throws std::bad_alloc.
   void post(const Posting &posting) { outbox_.push_back(&posting); }
   void take_back(const Posting &posting) noexcept { std::erase(outbox_, &posting); }
-  /// Its postings have lasted.
+  /// Sends the postings; their runs have lasted.
   void send_all() {
     for (const Posting *const posting : outbox_) all_.publish(posting->kind, posting->message);
     outbox_.clear();

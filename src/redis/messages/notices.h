@@ -1,7 +1,7 @@
-// notices.h: keyspace notifications. NoticeClasses, which of them are wanted; Notice, one event of a key; and Notices,
-// those of a session that are not sent yet.
+// notices.h: keyspace notifications. NoticeClasses, the classes that are enabled; Notice, one event of a key; and
+// Notices, a session's notifications that are not sent yet.
 //
-// A notice is noted when its command is done, and leaves when the run that this was in has lasted.
+// A notice is noted when its command is done, and sent when the command's run has lasted.
 #pragma once
 
 #include <atomic>
@@ -35,13 +35,13 @@ enum : uint32_t {
 /// Any thread.
 class NoticeClasses {
  public:
-  /// By their letters. False: there is one that the door cannot tell.
+  /// Sets the classes by their letters. False: one is not supported.
   [[nodiscard]] bool choose(Bytes letters);
   std::string letters() const;
   uint32_t chosen() const { return chosen_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<uint32_t> chosen_{0};  // none, unless there is a class and a way to tell it
+  std::atomic<uint32_t> chosen_{0};  // none, unless there is a class and a kind of channel
   std::atomic<uint32_t> letters_{0};
 };
 
@@ -52,16 +52,16 @@ struct Notice {
   std::string key{};
 };
 
-/// Sends it to subscribers of `__keyspace@0__:key` and `__keyevent@0__:event`, as far as `chosen` wants.
+/// Sends it to subscribers of `__keyspace@0__:key` and `__keyevent@0__:event`, as far as `chosen` enables them.
 void publish_notice(Subscriptions &subscriptions, uint32_t chosen, const Notice &notice);
 
 class Notices {
  public:
-  /// An id of the next notice: it rises.
+  /// The id of the next notice; ids rise.
   uint64_t next_id() const { return next_id_; }
   /// Throws std::bad_alloc.
   void add(Notice notice);
-  /// Those from one id on, before another one.
+  /// Takes back notices from one id on, before another.
   void take_back(uint64_t from, uint64_t to) noexcept;
   bool empty() const { return noted_.empty(); }
   void send(Subscriptions &subscriptions, uint32_t chosen);

@@ -25,7 +25,7 @@ void ShownCommands::show(Subscriptions &all, Bytes user) noexcept {
     for (Noted &one : noted_) lines.push_back(std::move(one.line));
     all.show(user, lines);
   } catch (const std::bad_alloc &) {
-    // Nobody sees them.
+    // They are lost.
   }
   noted_.clear();
   bytes_ = 0;

@@ -1,7 +1,7 @@
-// shown_commands.h: ShownCommands, the commands of a session that clients in MONITOR have not seen yet.
+// shown_commands.h: ShownCommands, the commands of a session that have not been sent to monitors yet.
 //
 // Owned by its session and touched by one thread at a time. Commands of one transaction are shown together, at its end
-// and before its answer: what was answered before another command came is shown before that.
+// and before its answer, so that commands appear in the order of their answers.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace postern::redis {
 
 class ShownCommands {
  public:
-  /// More than so much of a transaction is not kept until its end.
+  /// A transaction's lines beyond this are shown before its end.
   static constexpr size_t bytes_max = size_t{1} << 20;
 
-  /// An id of the next line: it rises.
+  /// The id of the next line; ids rise.
   uint64_t next_id() const { return next_id_; }
   /// Throws std::bad_alloc.
   void add(std::string line);
   bool empty() const { return noted_.empty(); }
   bool is_full() const { return bytes_ > bytes_max; }
-  /// Those from one id on, before another one. False: there is none that nobody has seen.
+  /// Takes back lines from one id on, before another. False: all were shown.
   bool take_back(uint64_t from, uint64_t to) noexcept;
-  /// To all that see commands of this account. Without memory nobody sees them.
+  /// Sends the lines to all monitors of this account. Without memory they are lost.
   void show(Subscriptions &all, Bytes user) noexcept;
 
  private:

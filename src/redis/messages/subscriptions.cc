@@ -27,11 +27,11 @@ std::shared_ptr<const std::string> head_of(ChannelKind kind, Bytes name) {
   static const std::string channel = "3\r\n" + bulk("message");
   static const std::string shard = "3\r\n" + bulk("smessage");
   if (kind == ChannelKind::pattern) return std::make_shared<const std::string>("4\r\n" + bulk("pmessage") + bulk(name));
-  // Those live for ever, and are not counted.
+  // These live for ever, and are not counted.
   return {std::shared_ptr<void>(), kind == ChannelKind::channel ? &channel : &shard};
 }
 
-/// A command with the time. nullptr: there is no memory for it.
+/// A command with its time. nullptr: out of memory.
 SharedMessage make_shown(Bytes line) {
   auto message = std::make_shared<Message>();
   if (!message->charge.add(sizeof(Message) + line.size())) return nullptr;

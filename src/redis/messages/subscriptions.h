@@ -4,8 +4,8 @@
 //
 // A subscriber is owned by its session, and only the session's thread subscribes and unsubscribes. Any thread
 // publishes: it puts a letter into the box of each subscriber concerned, and calls it; the subscriber empties its box
-// when its connection has a turn. Letters come in one order to all. A box is bounded: one that has too much in it, or
-// much for too long, is emptied and closed, and with it the connection.
+// when its connection has a turn. All subscribers get letters in the same order. A box is bounded: one that holds too
+// much, or much for too long, is emptied and closed together with the connection.
 #pragma once
 
 #include <array>
@@ -34,10 +34,10 @@ namespace postern::redis {
 
 class Subscriptions;
 
-/// What may wait for a subscriber that does not take it.
+/// Bounds on letters that wait for a slow subscriber.
 struct BoxBounds {
   Changing<size_t> bytes_max = size_t{32} << 20;
-  /// So much for so long is too much, too; 0: any.
+  /// So many bytes for so long are too much, too; 0: no bound.
   Changing<size_t> slow_bytes_max = size_t{8} << 20;
   Changing<int64_t> slow_s_max = 60;
 };
@@ -52,18 +52,18 @@ class Subscriber {
   Subscriber &operator=(const Subscriber &) = delete;
   ~Subscriber();
 
-  /// Does nothing if it has subscribed already. False: there is no memory for it. Throws std::bad_alloc.
+  /// Does nothing if it has subscribed already. False: no memory for it. Throws std::bad_alloc.
   [[nodiscard]] bool subscribe(ChannelKind kind, Bytes name);
   /// False: it had not subscribed to that.
   bool unsubscribe(ChannelKind kind, Bytes name) noexcept;
   void unsubscribe_from_all() noexcept;
-  /// From now on it is sent the commands of this account's clients, and of no other's. Throws std::bad_alloc.
+  /// From now on it receives the commands of this account's clients, and of no other. Throws std::bad_alloc.
   void monitor(Bytes user);
   void stop_monitoring() noexcept;
   bool monitors() const { return monitors_; }
   const Names &names(ChannelKind kind) const { return names_[static_cast<size_t>(kind)]; }
   bool has_any() const { return !names_[0].empty() || !names_[1].empty() || !names_[2].empty(); }
-  /// The count of its subscriptions in replies: patterns and channels are counted together.
+  /// The number of its subscriptions for replies, which count patterns and channels together.
   size_t told_count(ChannelKind kind) const {
     return kind == ChannelKind::shard ? names(kind).size()
                                       : names(ChannelKind::channel).size() + names(ChannelKind::pattern).size();
@@ -86,7 +86,7 @@ class Subscriber {
   std::array<Names, 3> names_;
   pool::Tally charge_;  // of names
   bool monitors_ = false;
-  std::mutex mutex_;  // under that of all subscriptions; above that of a worker's sleepers
+  std::mutex mutex_;  // taken after that of all subscriptions, before that of a worker's sleepers
   std::deque<Letter> box_;
   pool::Tally box_charge_;  // letters without the messages that they share
   size_t box_bytes_ = 0;
@@ -98,11 +98,11 @@ class Subscriptions {
  public:
   explicit Subscriptions(const BoxBounds &bounds) : bounds_(bounds) {}
 
-  /// Whether a message could concern anybody. Any thread, as all that follows.
+  /// Whether a message could have any receiver. Any thread, as for all functions below.
   bool any() const { return count_.load() != 0; }
-  /// Puts it into the boxes of all subscribers to its channel.
+  /// Puts the message into the boxes of all subscribers to its channel.
   void publish(ChannelKind kind, const SharedMessage &message);
-  /// How many letters that would be.
+  /// How many letters publish() would send.
   size_t receivers(ChannelKind kind, Bytes channel) const;
 
   /// Whether any client sees commands.
@@ -110,13 +110,13 @@ class Subscriptions {
   /// Sends commands of an account's client to those that see them, each with the time before it. Throws std::bad_alloc.
   void show(Bytes user, std::span<const std::string> lines);
 
-  /// How many have subscribed to a channel itself.
+  /// How many clients have subscribed to the channel itself.
   size_t subscribers(ChannelKind kind, Bytes channel) const;
-  /// How many channels, or patterns, somebody has subscribed to.
+  /// How many channels, or patterns, have subscribers.
   size_t count(ChannelKind kind) const;
-  /// Those that match; without a pattern all.
+  /// The channels that match; all without a pattern.
   std::vector<std::string> channels(ChannelKind kind, std::optional<Bytes> pattern) const;
-  /// Subscribers that were disconnected because they were too slow.
+  /// Number of subscribers disconnected for being too slow.
   uint64_t cut_off() const { return cut_off_.load(std::memory_order_relaxed); }
 
  private:
@@ -143,7 +143,7 @@ class Subscriptions {
   const Rooms &rooms(ChannelKind kind) const { return rooms_[static_cast<size_t>(kind)]; }
 
   const BoxBounds &bounds_;
-  mutable std::mutex mutex_;  // above that of a subscriber
+  mutable std::mutex mutex_;  // taken before that of a subscriber
   std::array<Rooms, 3> rooms_;
   std::vector<Monitor> monitors_;
   std::atomic<size_t> count_{0};  // of all subscriptions

@@ -15,16 +15,16 @@ struct Call;
 /// The session's next step after a command's ops have been added.
 enum class Next : uint8_t {
   go_on,
-  sleep,  ///< the rest of the command waits for others: RedisSession::sleep_until()
-  pause,  ///< the same, where its client will be answered soon: RedisSession::pause_until()
-  wait,   ///< what comes next depends on these ops: nothing more is parsed before they are settled
-  close,  ///< close the connection when all is answered
+  sleep,  ///< the command waits for other clients: RedisSession::sleep_until()
+  pause,  ///< the same, with an answer expected soon: RedisSession::pause_until()
+  wait,   ///< later parsing depends on these ops: nothing more is parsed before they are settled
+  close,  ///< close the connection when everything is answered
 };
 
 /// Adds the ops of one command.
 using Handler = Next (*)(Call &call);
 
-/// Bits, so that several can be joined by |.
+/// Bits, to be joined by |.
 namespace CommandFlag {
 enum : uint32_t {
   plain = 0,
@@ -47,7 +47,7 @@ enum : uint32_t {
   allow_busy = 1 << 16,
   subcommand = 1 << 17,  ///< follows from the name, and is shown to no client
   pubsub = 1 << 19,
-  feeds = 1 << 18,  ///< may put elements into a key that others wait for; shown to no client
+  feeds = 1 << 18,  ///< may push to a key that other clients wait for; shown to no client
 };
 }
 
@@ -92,7 +92,7 @@ enum class CommandGroup : uint8_t {
 };
 
 struct Command {
-  Bytes name;  ///< in lower case; a subcommand's, with its container's and | before it
+  Bytes name;  ///< in lower case; a subcommand's begins with its container's and |
   int32_t arity;
   uint32_t flags;
   Bytes keys;  ///< as read_key_specs() reads them
@@ -105,14 +105,14 @@ struct Command {
 
   size_t place = 0;  ///< in commands()
 
-  // What follows from `keys`.
+  // Derived from `keys`.
   std::span<const KeySpec> key_specs{};
   int16_t first_key = 0;
   int16_t last_key = 0;  ///< negative: counted from the end
   int16_t key_step = 0;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
-  /// Whether so many arguments, the name among them, may be given.
+  /// Whether it takes so many arguments, including the name.
   bool takes(size_t count) const {
     return arity >= 0 ? count == static_cast<size_t>(arity) : count >= static_cast<size_t>(-arity);
   }
@@ -122,12 +122,12 @@ struct Command {
 
 /// All commands and subcommands; a subcommand comes after its container.
 std::span<const Command> commands();
-/// By the name as a client has it, in any case; nullptr: there is none. Subcommands are found as container|name.
+/// Finds a command by its name, ignoring case; nullptr: none. A subcommand's name is container|name.
 const Command *find_command(Bytes name);
-/// `name` of `container`, nullptr: it has none of that name.
+/// Finds the subcommand `name` of `container`; nullptr: none.
 const Command *find_subcommand(const Command &container, Bytes name);
 
-/// Whether an argument is this word, in any case. `word` is in lower case.
+/// Whether an argument is this word, ignoring case. `word` is in lower case.
 [[nodiscard]] bool is_word(Bytes argument, Bytes word);
 
 }  // namespace postern::redis

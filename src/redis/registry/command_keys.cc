@@ -26,7 +26,7 @@ constexpr Named flag_names[] = {
     {KeyFlag::no_key, "not_key"}, {KeyFlag::by_options, "variable_flags"},
 };
 
-/// Takes what stands before `end` off the text; all of it, if there is none.
+/// Takes the text before `end`, or all of it if there is none.
 Bytes take_until(Bytes &text, Bytes end) {
   const size_t size = std::min(text.find(end), text.size());
   const Bytes taken = text.substr(0, size);
@@ -80,7 +80,7 @@ bool is_same_word(Bytes one, Bytes other) {
                     [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
 }
 
-/// False: they are not as they should be.
+/// False: the arguments are malformed.
 bool add_keys(const KeySpec &spec, std::span<const Bytes> arguments, std::vector<FoundKey> &keys) {
   const auto count = static_cast<int64_t>(arguments.size());
   int64_t first = spec.first;
@@ -107,7 +107,7 @@ bool add_keys(const KeySpec &spec, std::span<const Bytes> arguments, std::vector
   return true;
 }
 
-/// SORT's STORE may be anywhere, and the last one counts.
+/// SORT's STORE may stand anywhere, and the last one counts.
 std::optional<Bytes> target_of_sort(std::span<const Bytes> arguments) {
   std::optional<Bytes> target;
   for (size_t i = 2; i < arguments.size(); ++i) {

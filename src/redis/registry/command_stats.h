@@ -1,4 +1,4 @@
-// command_stats.h: how often each command was carried out, and for how long: the figures of INFO commandstats.
+// command_stats.h: CommandStats, how often each command ran, and how long: the figures of INFO commandstats.
 //
 // Each worker counts by itself, in CommandStats of its own; AllCommandStats adds them up.
 #pragma once
@@ -20,9 +20,9 @@ namespace postern::redis {
 
 struct CommandFigures {
   uint64_t calls = 0;
-  uint64_t usec = 0;      ///< from when a command was read until it was answered; what came together shares that time
-  uint64_t rejected = 0;  ///< before it was carried out: wrong in the number of arguments, or nobody had logged in
-  /// Calls by their time: in each place those of less microseconds than 2 to the power of its number.
+  uint64_t usec = 0;      ///< from reading a command to its answer; commands that came together share that time
+  uint64_t rejected = 0;  ///< before it ran: a wrong number of arguments, or no login
+  /// Calls by duration: place n counts calls shorter than 2^n microseconds.
   static constexpr size_t times = 32;
   std::array<uint64_t, times> calls_by_time{};
 };
@@ -58,9 +58,9 @@ class CommandStats {
 /// Any thread.
 class AllCommandStats {
  public:
-  /// Those of the calling thread; they stay. Throws std::bad_alloc.
+  /// The calling thread's statistics; they live as long as this. Throws std::bad_alloc.
   CommandStats &of_this_thread();
-  /// Since they were last forgotten, by Command::place.
+  /// Counts since the last reset, by Command::place.
   std::vector<CommandFigures> sum() const;
   void forget();
 
@@ -72,7 +72,7 @@ class AllCommandStats {
   std::vector<CommandFigures> forgotten_;
 };
 
-/// The commands of one session that are under way, and when they were read. Most are the same.
+/// The commands of one session that are under way, and when they were read. Neighbours are often equal.
 class RunningCommands {
  public:
   void begin(int64_t now_us) { began_us_ = now_us; }
@@ -82,7 +82,7 @@ class RunningCommands {
     ++run_.count;
   }
   bool empty() const { return run_.command == nullptr; }
-  /// All are answered. Returns how many microseconds that took.
+  /// All are answered. Returns the duration in microseconds.
   int64_t end(int64_t now_us, CommandStats &stats) {
     const int64_t took_us = now_us - began_us_;
     const auto took = static_cast<uint64_t>(took_us);

@@ -98,7 +98,7 @@ void Conductor::begin_command(const Command &command, std::span<const Bytes> arg
   const Next next = announces ? announce(its) : command.handler(its);
   if (!was_shown_ && is_shown(session_, command)) note_shown_of_script(session_, command, arguments);
   if (next == Next::go_on) return;
-  // What follows depends on more than tables.
+  // The following steps depend on more than tables.
   room_->batch.clear();
   session_.wait_for(nullptr);
   refuse(its, "ERR This Redis command is not allowed from script");
@@ -139,7 +139,7 @@ Task<Bytes> Conductor::carry_out(const Command &command, std::span<const Bytes> 
   co_return room_->reply.written_since(0);
 }
 
-/// A message is its command's, and leaves when all of the script lasts.
+/// Messages of a command are sent when the whole script has lasted.
 void Conductor::retain_messages(const Command &command) {
   if (!command.has(CommandFlag::pubsub) || room_->kept.empty()) return;
   for (const Op &op : room_->batch.ops()) publishers_.push_back(op.reply);
@@ -162,7 +162,7 @@ Next begin_conductor(Call &call, Conductor &conductor) {
   return Next::go_on;
 }
 
-/// Ops that have scripts for where they meet an obstacle, and hardly ever do.
+/// Tries ops without their scripts, which are for obstacles and hardly ever needed.
 Task<> Conductor::try_plain(std::span<Op> ops) {
   bool again = false;
   {
@@ -179,7 +179,7 @@ Task<> Conductor::try_plain(std::span<Op> ops) {
   for (Op &op : ops) co_await run_nested(op);
 }
 
-/// Steps of a command that is a script itself. A first step that is its last leaves nothing where it fails.
+/// Runs a command that is a script itself. If its only step fails nothing remains of it.
 Task<> Conductor::run_nested(Op &op) {
   Script &script = *script_of(op);
   if (op.verb == Verb::script && !script.suits_turn()) co_await leave_turn();

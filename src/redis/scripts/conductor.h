@@ -1,9 +1,9 @@
-// conductor.h: Conductor, a command that carries out other commands, one after the other, in one transaction, and reads
-// the reply of each before it goes on.
+// conductor.h: Conductor, the base of commands that run other commands one by one, in one transaction, and read each
+// reply before they continue.
 //
-// It derives and writes run(), a coroutine, which awaits carry_out(). A command that fails is undone by itself.
-// Handlers run on the thread that runs the script; meanwhile nobody else touches their session. What run() answers is
-// kept until the transaction is committed. It may be run again from its beginning, and forgets all it knew then.
+// A derived class implements run(), a coroutine that awaits carry_out(). A failed command alone is undone. Handlers run
+// on the script's thread; meanwhile no other thread touches their session. The answer of run() is held until the
+// transaction is committed. run() may be called again, and must begin from scratch then.
 //
 //   Task<> run() override {
 //     const Bytes reply = co_await carry_out(*get, arguments, Resp::two);
@@ -40,7 +40,7 @@ class Conductor : public Kept, public Script, public Reply {
 
   RedisSession &session() { return session_; }
 
-  // For run(), and coroutines that it waits for.
+  // For run(), and coroutines that it awaits.
 
   /// Waits until a step is done.
   auto step(Step wanted) {
@@ -53,7 +53,7 @@ class Conductor : public Kept, public Script, public Reply {
     step_ = wanted;
     return Waiter{*this};
   }
-  /// Whether the script is too much for a turn, where it stops then.
+  /// Whether the script exceeds a turn's bounds, so that it has to stop there.
   auto leave_turn() { return step({.what = Step::What::alone}); }
 
  protected:
@@ -61,16 +61,17 @@ class Conductor : public Kept, public Script, public Reply {
   /// Drops the state of a run that is over or begins anew.
   virtual void forget() {}
 
-  /// Where the answer goes; nothing of it leaves before the commit.
+  /// The answer's output; nothing is sent before the commit.
   Output &answer() { return room_->answer; }
-  /// At its end all that was done is undone; the answer stays.
+  /// Undoes the transaction at the end; the answer stays.
   void undo_all() { undone_ = true; }
-  /// Commands read one state, lock nothing and must not write.
+  /// Makes commands share one read view and lock nothing; they must not write.
   void set_reads_only(bool reads_only) { reads_only_ = reads_only; }
   bool is_reading_only() const { return reads_only_; }
   Resp resp() const { return resp_; }
 
-  /// The reply of a command of as many arguments as it takes. Lives until the next command, as `arguments` must.
+  /// Runs a command with a valid number of arguments and returns its reply, which lives until the next command, as
+  /// `arguments` must.
   Task<Bytes> carry_out(const Command &command, std::span<const Bytes> arguments, Resp resp);
 
  private:
@@ -92,8 +93,8 @@ class Conductor : public Kept, public Script, public Reply {
   bool reads_only_ = false;
   bool undone_ = false;
 
-  /// The memory of a run. The thread that runs it gives it back at its end: allocations that one thread gives back for
-  /// another cost both.
+  /// The memory of a run. The thread that runs it frees it at its end: memory freed by another thread costs both
+  /// threads.
   struct Room {
     Room() {
       answer.hold_until_commit();
@@ -106,13 +107,13 @@ class Conductor : public Kept, public Script, public Reply {
     std::vector<std::unique_ptr<Kept>> kept;  // for them
   };
   std::optional<Room> room_;
-  // Messages that commands have published, which leave after the commit.
+  // Messages that commands have published; sent after the commit.
   std::vector<std::unique_ptr<Kept>> messages_;
   std::vector<Reply *> publishers_;
-  // What its commands have told of keys.
+  // Keyspace notifications of its commands.
   uint64_t notices_from_ = 0;
   uint64_t notices_to_ = 0;
-  // What MONITOR shows of its commands; once somebody has seen that, no later run is shown.
+  // Its commands for MONITOR; once they were shown, no later run is shown.
   uint64_t shown_from_ = 0;
   uint64_t shown_to_ = 0;
   bool was_shown_ = false;
@@ -121,7 +122,7 @@ class Conductor : public Kept, public Script, public Reply {
   Step step_{};
 };
 
-/// Adds the op of one.
+/// Adds the op of a conductor.
 Next begin_conductor(Call &call, Conductor &conductor);
 
 }  // namespace postern::redis

@@ -7,7 +7,7 @@
 
 namespace postern::redis {
 
-/// Asked when it is about to run.
+/// Called when it is about to run.
 bool EvalRun::reads_only() const {
   ScriptFlags flags;
   if (request().by_name) {

@@ -1,4 +1,4 @@
-// eval_run.h: EvalRun, an EVAL, and compile_script(), which scripts come from.
+// eval_run.h: EvalRun, an EVAL, and compile_script().
 #pragma once
 
 #include "redis/scripts/script_run.h"
@@ -18,7 +18,7 @@ class EvalRun final : public ScriptRun {
   CachedScriptRef script_;
 };
 
-/// The script of this text, which is remembered. Returns nullptr after writing an error to `output`.
+/// The compiled and cached script of this text. Returns nullptr after writing an error to `output`.
 CachedScriptRef compile_script(Scripts &scripts, lua::Interpreter &interpreter, Bytes text, Output &output, Resp resp);
 
 }  // namespace postern::redis

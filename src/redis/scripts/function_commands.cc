@@ -47,7 +47,7 @@ class LibraryCommand : public Conductor {
     writer().error(text, rest);
     undo_all();
   }
-  /// Returns false after answering how a step has failed.
+  /// Returns false after answering a step's failure.
   bool is_well(bool well, const FunctionRows &rows) {
     if (well) return true;
     Writer to = writer();

@@ -17,7 +17,7 @@ constexpr uint64_t libraries_max = 1'000;
 constexpr int64_t load_ms = 500;
 constexpr uint64_t load_slice_instructions = 1'000'000;
 
-/// What cannot be loaded stays known, so that it is not tried again each second.
+/// A broken library is kept, so that it is not loaded again each second.
 LibraryRef broken_library(const FunctionRows::Stored &row, std::string problem) {
   log::error("redis: the library '%s' of postern.redis_functions cannot be used: %s", row.library.c_str(),
              problem.c_str());

@@ -1,7 +1,7 @@
-// function_rows.h: FunctionRows, postern.redis_functions as one command reads and changes it, and what makes libraries
-// of its rows.
+// function_rows.h: FunctionRows, the rows of postern.redis_functions that one command reads and changes, and functions
+// that make libraries from them.
 //
-// Owned by the coroutine that runs its steps. Each call makes the ops of one step, which replace those before.
+// Owned by the coroutine that runs its steps. Each call makes the ops of one step, which replace the previous ones.
 //
 //   FunctionRows rows;
 //   const FunctionStateRef state = co_await read_functions(conductor, rows, FunctionRows::Way::reads);
@@ -21,8 +21,8 @@ namespace postern::redis {
 class FunctionRows {
  public:
   enum class Way : uint8_t {
-    reads,    ///< for the door, whatever the client may read
-    changes,  ///< locks all rows, as the client
+    reads,    ///< for the door, whatever the client's rights
+    changes,  ///< locks all rows, with the client's rights
   };
   struct Stored {
     std::string library;
@@ -31,14 +31,14 @@ class FunctionRows {
 
   std::span<Op> open(Way way);
   std::span<Op> read(Way way);
-  /// A new row, or the new code of one.
+  /// Inserts a row, or changes its code.
   std::span<Op> write(const Library &library);
   std::span<Op> erase(Bytes library);
   std::span<Op> erase_all();
 
   bool opened() const { return slot_.filled(); }
   std::vector<Stored> &stored() { return heard_.stored; }
-  /// How the last step ended.
+  /// The outcome of the last step.
   Failure failure() const { return heard_.outcome.failure; }
   void tell_failure(Writer &writer) const;
 
@@ -72,10 +72,10 @@ class FunctionRows {
   Op op_;
 };
 
-/// The libraries as the table has them now; a table that is not there has none. Leaves the turn for a library that has
-/// to be loaded. Returns nullptr if the table cannot be read: rows.tell_failure().
+/// The libraries that are in the table now; a missing table has none. Leaves the turn if a library has to be loaded.
+/// Returns nullptr if the table cannot be read: rows.tell_failure().
 Task<FunctionStateRef> read_functions(Conductor &conductor, FunctionRows &rows, FunctionRows::Way way);
-/// As they were read within the last second, or now.
+/// The libraries as read within the last second, or now.
 Task<FunctionStateRef> recent_functions(Conductor &conductor, FunctionRows &rows);
 
 /// Runs a library's text, for at most half a second. Returns nullptr with an error.

@@ -12,7 +12,7 @@ FunctionRun::FunctionRun(Call &call, const ScriptRequest &request, Bytes wrong)
   running().command = call.arguments;
 }
 
-/// Asked when it is about to run.
+/// Called when it is about to run.
 bool FunctionRun::reads_only() const {
   const FunctionStateRef state = functions_.state();
   const Function *const function = functions_.fresh(clock_ms()) ? state->find(request().script) : nullptr;
@@ -36,7 +36,7 @@ Task<bool> FunctionRun::find_script(Found &found) {
   const bool no_writes = function->has(lua::FunctionFlag::no_writes);
   if (request().reads_only && !no_writes)
     co_return refuse("ERR Can not execute a script with write flag using *_ro command.");
-  // Its table has been read just now, or it was replaced meanwhile: what begins anew knows better.
+  // Its table was read just now, or the function was replaced meanwhile: the next run will know.
   if (told_reader_ != no_writes) co_await leave_turn();
   if (told_reader_ && !no_writes) co_return refuse("TRYAGAIN the function has just been replaced");
   running().name = function->name;

@@ -1,4 +1,4 @@
-// function_run.h: FunctionRun, an FCALL: a script that a library of functions has.
+// function_run.h: FunctionRun, an FCALL: a run of a library's function.
 #pragma once
 
 #include "redis/scripts/function_rows.h"
@@ -8,7 +8,7 @@ namespace postern::redis {
 
 class FunctionRun final : public ScriptRun {
  public:
-  /// `wrong`: an error in its arguments, which counts if there is such a function.
+  /// `wrong`: an error in its arguments, answered only if the function exists.
   FunctionRun(Call &call, const ScriptRequest &request, Bytes wrong);
 
   bool reads_only() const override;
@@ -18,8 +18,8 @@ class FunctionRun final : public ScriptRun {
 
   const Functions &functions_;
   const Bytes wrong_;
-  FunctionStateRef state_;            // has the function
-  mutable bool told_reader_ = false;  // what reads_only() has answered
+  FunctionStateRef state_;            // owns the function
+  mutable bool told_reader_ = false;  // the answer of reads_only()
 };
 
 }  // namespace postern::redis

@@ -80,7 +80,7 @@ Next script_load(Call &call) {
   return begin_conductor(call, call.session.tables().keep<LoadScript>(call));
 }
 
-// They are carried out in their place among other commands.
+// They run in order with other commands.
 
 Next script_exists(Call &call) {
   answer(call, [&scripts = call.session.protocol().scripts(), names = call.arguments.subspan(2)](Writer &writer) {

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t turn_instructions = 50'000;
 constexpr uint64_t turn_calls = 64;
 constexpr size_t turn_argument_bytes = size_t{64} << 10;
-/// About ten milliseconds: so often it is asked whether it may go on.
+/// About ten milliseconds between two checks whether it may go on.
 constexpr uint64_t slice_instructions = 1'000'000;
 
 size_t bytes_of(std::span<const Bytes> texts) {
@@ -108,7 +108,7 @@ Task<> ScriptRun::run() {
   take_result();
 }
 
-/// The executor looks whether it may go on, and whether that is in a turn.
+/// Lets the executor decide whether it may go on, and whether in a turn.
 Task<> ScriptRun::rest() {
   if (!std::exchange(left_turn_, true)) {
     if (found_.heavy != nullptr) found_.heavy->store(true, std::memory_order_relaxed);

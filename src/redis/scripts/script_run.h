@@ -1,7 +1,7 @@
-// script_run.h: ScriptRun, a script of Lua that runs, whose commands are one transaction: an EVAL or an FCALL.
+// script_run.h: ScriptRun, a running Lua script, by EVAL or FCALL; its commands are one transaction.
 //
-// It begins in a turn, and leaves it once it has done more than a turn allows. Its keys are locked as EXEC's are. If it
-// ends with an error nothing of it is in the tables, unless the settings want Redis's way.
+// It begins in a turn, and leaves it when it exceeds the turn's bounds. Its keys are locked like EXEC's. If it ends
+// with an error all of it is undone, unless a setting asks for Redis's behaviour.
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,9 @@
 
 namespace postern::redis {
 
-/// What EVAL, FCALL and their sisters were asked.
+/// The arguments of EVAL, FCALL and their variants.
 struct ScriptRequest {
-  Bytes script{};           ///< its text, or its name, or the function's
+  Bytes script{};           ///< its text or SHA-1, or the function's name
   bool by_name = false;     ///< EVALSHA
   bool reads_only = false;  ///< EVAL_RO, EVALSHA_RO, FCALL_RO
   std::span<const Bytes> keys{};
@@ -37,10 +37,10 @@ class ScriptRun : public Conductor {
   struct Found {
     lua::Source source{};
     Bytes function{};
-    std::atomic<bool> *heavy = nullptr;  ///< set where it is too much for a turn
+    std::atomic<bool> *heavy = nullptr;  ///< set when it exceeds a turn's bounds
     bool reads_only = false;
   };
-  /// Returns false after answering an error. The script found lives as long as the run.
+  /// Returns false after answering an error. The script that was found lives as long as the run.
   virtual Task<bool> find_script(Found &found) = 0;
 
   const ScriptRequest &request() const { return request_; }
@@ -55,7 +55,7 @@ class ScriptRun : public Conductor {
   Task<> run() override;
   void forget() override;
   Task<bool> prepare();
-  /// Whether it may go on.
+  /// Whether the script may continue.
   bool goes_on();
   Task<> answer_call();
   const Command *checked_command(std::span<const Bytes> arguments);
@@ -69,7 +69,7 @@ class ScriptRun : public Conductor {
   bool noted_ = false;
   bool left_turn_ = false;
   uint8_t database_ = 0;         // the client's
-  uint8_t script_database_ = 0;  // which the script has selected
+  uint8_t script_database_ = 0;  // the database that the script has selected
   int64_t until_ms_ = 0;
   uint64_t calls_ = 0;
   Output refusal_;

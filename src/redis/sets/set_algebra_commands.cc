@@ -8,7 +8,7 @@
 namespace postern::redis {
 namespace {
 
-/// SINTER and its like, the forms that store, and SINTERCARD.
+/// SINTER and variants, those that store, and SINTERCARD.
 class SetAlgebra final : public AlgebraWork {
  public:
   enum class Tells : uint8_t { members, stored, count };

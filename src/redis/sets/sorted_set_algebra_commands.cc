@@ -11,7 +11,7 @@ namespace {
 
 using Operation = Algebra::Operation;
 
-/// ZUNION and its like, the forms that store, and ZINTERCARD.
+/// ZUNION and variants, those that store, and ZINTERCARD.
 class SortedSetAlgebra final : public AlgebraWork {
  public:
   enum class Tells : uint8_t { members, scores, stored, count };

@@ -17,7 +17,7 @@ struct AddOptions {
   bool if_greater = false;
   bool if_less = false;
   bool counts_changed = false;
-  bool adds_to = false;  ///< the score is added to that of the member
+  bool adds_to = false;  ///< adds to the member's score
 };
 
 /// A member that is given a score.
@@ -41,7 +41,7 @@ class ScoreEdit final : public Edit {
     return Decision::write;
   }
 
-  /// Its member is not there.
+  /// Its member does not exist.
   void pass_by() {
     begin();
     passed_by = true;
@@ -106,7 +106,7 @@ class SortedSetAdd final : public CollectionWork {
     co_return co_await add_elements(key, Type::zset, entry, Doing(insert), Doing(counted));
   }
 
-  /// A member that is not there is passed by.
+  /// Skips missing members.
   Task<bool> change() {
     const RowKey key = row_key(arguments_[1]);
     Entry entry;

@@ -20,7 +20,7 @@ class PopWork : public CollectionWork {
     find.key = find.until = values({Value::of(key.text)});
     return add_take(elements(Elements::zsets_by_score), find);
   }
-  /// Takes the elements out of a key that is there.
+  /// Takes the elements out of an existing key.
   Task<> pop(RowKey key, Entry &entry, std::vector<Cells> &rows) {
     StepReply &taken = add_take_of(key);
     co_await go();
@@ -99,7 +99,7 @@ class PopOfMany final : public Trying<PopWork> {
       if (!entry.live) continue;
       std::vector<Cells> rows;
       co_await pop(key, entry, rows);
-      if (one_ && rows.empty()) continue;  // SQL has taken it, and not said so
+      if (one_ && rows.empty()) continue;  // SQL has deleted it without updating the key's row
       tell(source.key, rows);
       co_return;
     }

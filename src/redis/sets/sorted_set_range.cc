@@ -33,7 +33,7 @@ bool read_members(Bytes min, Bytes max, MemberRange &range) {
       !read_member_end(max, range.max, range.max_included, max_before_all, range.to_last))
     return false;
   range.nothing = min_behind_all || max_before_all;
-  // No member is longer, and so none equals a longer end.
+  // No member equals a longer bound.
   if (range.min.size() > member_bytes_max) {
     range.min = range.min.substr(0, member_bytes_max);
     range.min_included = false;
@@ -142,7 +142,7 @@ Task<> RangeWork::read_range(const Entry &entry, bool locks, std::vector<Cells> 
     stretch = range.places.in(length);
     if (stretch.count == 0) co_return;
     const uint64_t behind = length - stretch.offset - stretch.count;
-    // From the nearer end: a walk passes all that is before the range.
+    // Walks from the nearer end, because it passes everything before the range.
     turned = behind < stretch.offset;
     if (turned) {
       stretch.offset = behind;

@@ -1,4 +1,4 @@
-// sorted_set_range.h: ranges of sorted sets, as ZRANGE and its like have them, and RangeWork, which reads them.
+// sorted_set_range.h: ranges of sorted sets, as in ZRANGE and its variants, and RangeWork, which reads them.
 #pragma once
 
 #include <array>
@@ -20,17 +20,17 @@ struct ScoreRange {
 struct MemberRange {
   Bytes min{};
   Bytes max{};
-  bool from_first = true;  ///< `min` means nothing
-  bool to_last = true;     ///< `max` means nothing
+  bool from_first = true;  ///< `min` is malformed
+  bool to_last = true;     ///< `max` is malformed
   bool min_included = true;
   bool max_included = true;
-  bool nothing = false;  ///< it begins after all, or ends before all
+  bool nothing = false;  ///< it begins after all members, or ends before all
 };
 
 struct SortedSetRange {
   enum class By : uint8_t { rank, score, member };
   By by = By::rank;
-  bool reverse = false;  ///< from the highest on
+  bool reverse = false;  ///< from the highest down
   bool with_scores = false;
   Places places{};
   ScoreRange scores{};
@@ -44,11 +44,11 @@ struct SortedSetRange {
   }
 };
 
-/// `first` and `last` as the command has them: with `reverse` the highest comes first, but among ranks. Returns false
-/// after answering an error.
+/// `first` and `last` in the order of the arguments: with `reverse`, except by rank, the highest comes first. Returns
+/// false after answering an error.
 bool read_range_ends(Call &call, Bytes first, Bytes last, SortedSetRange &range);
-/// The options after the ends of ZRANGE and its variants, from argument `at` on. An option in the command's name is
-/// none.
+/// Parses the options of ZRANGE and its variants from argument `at` on. Options implied by the command's name are not
+/// accepted.
 struct RangeOptions {
   bool by = false;
   bool reverse = false;
@@ -56,15 +56,15 @@ struct RangeOptions {
 };
 bool read_range_options(Call &call, size_t at, const RangeOptions &may, SortedSetRange &range);
 
-/// The ends of a range as a find has them: of `by_score`, or by members of the primary key. Ranks have none.
+/// The bounds of a range for a find: on the index `by_score`, or on the primary key, by members. Ranks have none.
 class RangeEnds final : public Kept {
  public:
-  /// `key`: as rows have it.
+  /// `key`: as rows store it.
   RangeEnds(const Value &key, const SortedSetRange &range);
   RangeEnds(const RangeEnds &) = delete;
   RangeEnds &operator=(const RangeEnds &) = delete;
 
-  /// Its limit and offset are the range's. Borrows from this.
+  /// A find with the range's limit and offset. Borrows from this.
   Find find() const;
 
  private:

@@ -59,7 +59,7 @@ class StoreRange final : public RangeWork {
   }
 };
 
-/// ZREMRANGEBYSCORE and its like.
+/// ZREMRANGEBYSCORE and variants.
 class RemoveRange final : public RangeWork {
  public:
   using RangeWork::RangeWork;

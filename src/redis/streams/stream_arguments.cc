@@ -92,7 +92,7 @@ class TrimReader {
   bool has_limit_ = false;
 };
 
-/// One end of an interval: `is_out` if it is left out itself.
+/// One end of an interval; `is_out`: it is excluded.
 bool read_end(Call &call, Bytes text, uint64_t missing, StreamId &id, bool &is_out) {
   is_out = text.size() > 1 && text.front() == '(';
   const bool read = is_out ? parse_stream_id(text.substr(1), missing, id) : parse_stream_end(text, missing, id);

@@ -35,7 +35,7 @@ struct AddOptions {
 
 [[nodiscard]] bool read_id(Call &call, Bytes text, StreamId &id);
 [[nodiscard]] bool read_ids(Call &call, std::span<const Bytes> texts, std::vector<StreamId> &ids);
-/// `from` and `to`, each with `(` before it where it is left out itself.
+/// Parses `from` and `to`; `(` before one excludes it.
 [[nodiscard]] bool read_interval(Call &call, Bytes from, Bytes to, StreamId &first, StreamId &last);
 [[nodiscard]] bool read_interval_begin(Call &call, Bytes from, StreamId &first);
 [[nodiscard]] bool read_number(Call &call, Bytes text, int64_t &number);

@@ -43,7 +43,7 @@ class ClaimWork : public StreamWork {
     co_return found.has_value();
   }
 
-  /// It is this consumer's from now on.
+  /// Gives the entry to this consumer.
   void take_over(const Entry &entry, Pending one, int64_t delivered_ms) {
     one.consumer = consumer();
     one.delivered_ms = delivered_ms;

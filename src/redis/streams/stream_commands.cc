@@ -27,7 +27,7 @@ class Add final : public StreamWork {
     writer().bulk(head.last.text());
   }
 
-  /// The key's row and the entry in one step. False: that is answered.
+  /// Writes the key's row and the entry in one step. False: the error was answered.
   Task<bool> add_at_once(Entry &entry, StreamHead &head) {
     const RowKey key = row_key(arguments_[1]);
     const std::string fields = pack_fields(arguments_.subspan(options_.fields_at));

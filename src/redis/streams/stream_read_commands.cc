@@ -86,7 +86,7 @@ class Read final : public Trying<StreamWork> {
       : Trying(attempt, call, *reads.open), reads_(std::move(reads)), sinces_(attempt_sinces(attempt)) {}
 
  private:
-  /// Ids that the first try has read for `$` hold for the later ones.
+  /// The ids that the first try has read for `$` are used by later ones.
   std::vector<StreamId> &attempt_sinces(Attempt *attempt) { return attempt != nullptr ? attempt->since : own_sinces_; }
 
   Task<> run() override {

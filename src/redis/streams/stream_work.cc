@@ -73,7 +73,7 @@ std::string pack_fields(std::span<const Bytes> fields) {
   return packed;
 }
 
-/// SQL may have written anything: what does not fit is left out.
+/// SQL may have written anything: malformed parts are left out.
 std::vector<Bytes> unpack_fields(Bytes packed) {
   std::vector<Bytes> fields;
   while (packed.size() >= sizeof(uint32_t)) {

@@ -2,7 +2,7 @@
 //
 // Entries are rows of `streams` in the order of their ids. The key's row has their number in `len`, and the StreamHead
 // in `v`. Groups, consumers and pending entries are rows of tables of their own. A command that writes, or reads for a
-// group, locks the key's row first, but for XACK.
+// group, locks the key's row first; XACK does not.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace postern::redis {
 
 inline constexpr Bytes bad_stream_id = "ERR Invalid stream ID specified as stream command argument";
 
-/// Bytes of the name of a group or consumer: what its column takes.
+/// Bytes of the name of a group or consumer: the size of its column.
 inline constexpr size_t group_name_bytes_max = 512;
 
 /// Columns of `streams`, after the key.
@@ -27,16 +27,15 @@ inline constexpr uint32_t entry_fields = 3;
 
 /// entries.v of a stream: `LAST DELETED ADDED`.
 struct StreamHead {
-  StreamId last{};     ///< the id that was given last
-  StreamId deleted{};  ///< the highest of those that XDEL has deleted
-  uint64_t added = 0;  ///< entries, ever
+  StreamId last{};     ///< the last id that was given
+  StreamId deleted{};  ///< the highest id deleted by XDEL
+  uint64_t added = 0;  ///< entries ever added
 
   static StreamHead of(Bytes text);
   std::string text() const;
 };
 
-/// The form in which fields and values of an entry are stored: for each its length, in four bytes, the highest first,
-/// and its bytes.
+/// The stored form of an entry's fields and values: for each its length, in four bytes, big endian, and its bytes.
 std::string pack_fields(std::span<const Bytes> fields);
 std::vector<Bytes> unpack_fields(Bytes packed);
 
@@ -46,7 +45,7 @@ struct StreamEntry {
 };
 void write_entry(Writer &writer, const StreamEntry &entry);
 
-/// How many entries a group has read, if nobody knows.
+/// An unknown number of entries read.
 inline constexpr int64_t unknown_reads = -1;
 
 struct StreamGroup {
@@ -68,13 +67,13 @@ struct StreamConsumer {
   int64_t seen_ms = 0;
 };
 
-/// How long a stream may get. MAXLEN keeps the newest so many, MINID those from an id on.
+/// The bound of a stream: MAXLEN keeps so many newest entries, MINID those from an id on.
 struct StreamTrim {
   enum class By : uint8_t { nothing, length, id } by = By::nothing;
   uint64_t length = 0;
   StreamId from{};
-  bool about = false;  ///< only where many can go at once
-  uint64_t limit = 0;  ///< entries that may go; 0: any number
+  bool about = false;  ///< only if many can be deleted at once
+  uint64_t limit = 0;  ///< entries that may be deleted; 0: any number
 };
 
 /// Pending entries that one reply may have: it is made in memory.
@@ -93,10 +92,10 @@ class StreamWork : public CollectionWork {
   OpenTable &pending() { return elements(Elements::stream_pending); }
 
   bool is_wrong_stream(const Entry &entry) { return is_wrong(entry, Type::stream); }
-  /// Stores a stream that was locked or made; without entries it is still there.
+  /// Stores a stream that was locked or made; an empty one is kept.
   Task<> store(const Entry &entry, const StreamHead &head);
 
-  /// Rows that others may change are read locked.
+  /// Locks rows that other clients may change.
   enum class Reading : uint8_t { in_view, locked };
   StreamEntry entry_in(const Cells &row) const;
   /// Entries from `from` to `to`, or backwards.
@@ -112,8 +111,8 @@ class StreamWork : public CollectionWork {
   Task<std::vector<StreamGroup>> all_groups(const Entry &entry);
   Task<std::optional<StreamConsumer>> find_consumer(const Entry &entry, Bytes group, Bytes name, Reading reading);
   Task<std::vector<StreamConsumer>> all_consumers(const Entry &entry, Bytes group, Reading reading);
-  /// From an id on: `keeps(Pending, std::vector<Pending> &found)` adds those that are wanted, and says whether to go
-  /// on.
+  /// Reads from an id on: `keeps(Pending, std::vector<Pending> &found)` adds wanted ones and returns whether to
+  /// continue.
   template <class Keeps>
   Task<std::vector<Pending>> find_pending(const Entry &entry, Bytes group, StreamId from, StreamId to, Reading reading,
                                           Keeps keeps);
@@ -143,7 +142,7 @@ class StreamWork : public CollectionWork {
   }
   static Pending pending_in(const Cells &row);
 
-  /// How many entries there are, or were, up to an id; unknown_reads: that is not known.
+  /// How many entries there are, or were, up to an id; unknown_reads: unknown.
   static int64_t entries_until(const Entry &entry, const StreamHead &head, StreamId first, StreamId id);
   /// Whether an entry after `from` was deleted.
   static bool has_gaps(const Entry &entry, const StreamHead &head, StreamId from) {

@@ -52,7 +52,7 @@ void put_field(std::string &text, const FieldOperation &field, int64_t value) {
 
 using Wide = __int128;
 
-/// Makes a value that fits of one that may not. False: it has none.
+/// Makes a value fit by the overflow mode. False: the operation fails.
 bool fit(const FieldOperation &field, Wide wide, int64_t &value) {
   const unsigned bits = field.has_sign ? field.bits - 1U : field.bits;
   const Wide max = (Wide{1} << bits) - 1;
@@ -79,7 +79,7 @@ std::optional<int64_t> operate(const FieldOperation &field, std::string &text) {
   switch (field.kind) {
     case FieldOperation::Kind::get: return before;
     case FieldOperation::Kind::set: {
-      // A negative number is a large one where there is no sign.
+      // Without a sign a negative number is a large one.
       const Wide wanted = field.has_sign ? Wide{field.value} : Wide{static_cast<uint64_t>(field.value)};
       if (!fit(field, wanted, after)) return std::nullopt;
       put_field(text, field, after);

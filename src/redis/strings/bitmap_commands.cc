@@ -74,8 +74,8 @@ struct BitRange {
   bool in_bits = false;
   bool has_end = false;
 
-  /// Both ends count from the string's, and it ends before it begins. For BITCOUNT it has no bits then; for BITPOS
-  /// those that are left when what lies before the string is cut off.
+  /// Both ends count from the string's end, and the range ends before it begins. For BITCOUNT it is empty then; for
+  /// BITPOS it is clipped at the string's beginning.
   bool ends_first() const { return start < 0 && end < 0 && start > end; }
 };
 

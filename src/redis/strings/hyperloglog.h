@@ -1,5 +1,5 @@
-// hyperloglog.h: HyperLogLog, the registers of a string that PFADD makes: its forms and its estimates are Redis's, bit
-// by bit. hyperloglog_text.h changes such a string.
+// hyperloglog.h: HyperLogLog, the registers of a string that PFADD makes. Its encodings and estimates equal Redis's,
+// bit by bit. hyperloglog_text.h changes such a string.
 //
 // A value. Total: any bytes.
 #pragma once
@@ -21,10 +21,10 @@ class HyperLogLog {
   enum class Read : uint8_t {
     valid,
     other,    ///< a string, but no HyperLogLog
-    corrupt,  ///< begins as one, and goes on wrong
+    corrupt,  ///< begins like one, but is malformed
   };
 
-  /// What an element adds: a register is at least that.
+  /// The minimum that an element gives to a register.
   struct Trait {
     size_t place;
     uint8_t value;
@@ -39,10 +39,10 @@ class HyperLogLog {
   };
   static Run read_run(Bytes text, size_t at);
 
-  /// Takes the registers of a string, where they are larger. An empty string has none.
+  /// Raises registers to those of a string. An empty string has none.
   [[nodiscard]] Read merge(Bytes text);
   uint8_t at(size_t place) const { return registers_[place]; }
-  /// How many different elements were added.
+  /// The estimated number of distinct elements.
   uint64_t count() const;
 
  private:

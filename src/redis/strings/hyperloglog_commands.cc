@@ -51,7 +51,7 @@ class AddEdit final : public StringEdit, public Kept {
   std::string grown_;
 };
 
-/// Commands on several.
+/// The base of commands on several HyperLogLogs.
 class HyperLogLogWork : public StringWork {
  public:
   HyperLogLogWork(Call &call, OpenMap &open, std::vector<Place> from)
@@ -91,7 +91,7 @@ class CountWork final : public HyperLogLogWork {
     writer().integer(static_cast<int64_t>(all_->count()));
   }
 
-  const bool locks_;  // what EXEC and scripts have read stays as it is until their end
+  const bool locks_;  // rows that EXEC and scripts have read do not change before their end
 };
 
 class MergeWork final : public HyperLogLogWork {

@@ -5,7 +5,7 @@
 
 namespace postern::redis {
 
-/// Takes the registers of a key's string, where they are larger. Returns an error, empty: none.
+/// Raises registers to those of a key's string. Returns an error; empty: none.
 inline Bytes read_hyperloglog(Bytes text, HyperLogLog &into) {
   switch (text.empty() ? HyperLogLog::Read::other : into.merge(text)) {
     case HyperLogLog::Read::valid: break;

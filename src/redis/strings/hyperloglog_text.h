@@ -1,7 +1,7 @@
-// hyperloglog_text.h: HyperLogLogText, the string of a HyperLogLog: what Redis would have after the same changes, byte
-// for byte, but for the estimate that its PFCOUNT keeps in there.
+// hyperloglog_text.h: HyperLogLogText, the string of a HyperLogLog: equal to Redis's after the same changes, byte for
+// byte, except for the estimate that its PFCOUNT caches in the string.
 //
-// A value. A few registers are runs (the sparse form); above `sparse_bytes_max` each has its place (the dense form).
+// A value. Few registers are run-length encoded (sparse); above `sparse_bytes_max` each has a place of its own (dense).
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ class HyperLogLogText {
   /// Redis's hll-sparse-max-bytes.
   static constexpr size_t sparse_bytes_max = 3'000;
 
-  /// One to which nothing was added.
+  /// An empty one.
   HyperLogLogText();
   /// A string that HyperLogLog::merge() takes.
   explicit HyperLogLogText(Bytes text) : text_(text) {}
 
   /// Returns whether a register has changed.
   bool add(Bytes element);
-  /// No register is less than its one.
+  /// Raises registers to those of `other`.
   void raise(const HyperLogLog &log);
   bool is_sparse() const;
-  /// Gives it the dense form. False: it has it.
+  /// Converts it to the dense form. False: it was dense.
   bool make_dense();
-  /// The estimate in it is out of date.
+  /// Marks the estimate in it as out of date.
   void note_changed();
-  /// Runs as PFDEBUG DECODE writes them, where it is sparse.
+  /// The runs of a sparse one, as PFDEBUG DECODE writes them.
   std::string runs() const;
   const std::string &text() const { return text_; }
 

@@ -1,4 +1,4 @@
-// lcs_command.cc: LCS, the longest text whose letters are in two strings in the same order.
+// lcs_command.cc: LCS, the longest common subsequence of two strings.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct LcsOptions {
   bool length_only = false;
   bool with_places = false;
   bool with_lengths = false;
-  int64_t shortest = 0;  ///< matches that are shorter are not among the places
+  int64_t shortest = 0;  ///< shorter matches are not reported
 };
 
 /// A stretch that both have: from the first byte to the last.
@@ -106,7 +106,7 @@ class LcsWork final : public StringWork {
         options_(options),
         bytes_max_(value_bytes_max_of(call)),
         in_unit_(call.in_unit) {
-    set_large();  // its work is the product of both lengths
+    set_large();  // its work is proportional to the product of both lengths
   }
 
  private:

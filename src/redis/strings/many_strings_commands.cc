@@ -28,7 +28,7 @@ class SetManyWork final : public StringWork {
       writer().integer(0);
       co_return;
     }
-    // In one step and one order for all, so that two of them do not wait for each other.
+    // In one step and in a global order, so that two of them do not deadlock.
     std::deque<SetString> edits;
     for (const Pair &pair : pairs_) {
       use(*pair.place.open);
@@ -44,7 +44,7 @@ class SetManyWork final : public StringWork {
     else writer().ok();
   }
 
-  /// Locks all keys: nobody makes one before the transaction ends.
+  /// Locks all keys, existing or not, until the transaction ends.
   Task<bool> any_there() {
     std::vector<const StepReply *> found;
     for (const Pair &pair : pairs_)
@@ -55,7 +55,7 @@ class SetManyWork final : public StringWork {
     co_return false;
   }
 
-  /// A string takes the place of a string that is there.
+  /// Replaces an existing string.
   struct SetString final : Edit {
     SetString(const Pair &its, int64_t now) : pair(its), now_ms(now) {}
     Decision present(Row row, Draft &draft) override {
@@ -71,7 +71,7 @@ class SetManyWork final : public StringWork {
 
     const Pair &pair;
     const int64_t now_ms;
-    bool in_the_way = false;  ///< a collection is there; its elements have to go, too
+    bool in_the_way = false;  ///< the key is a collection; its elements have to be deleted, too
   };
 
   const std::vector<Pair> pairs_;

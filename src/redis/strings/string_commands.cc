@@ -18,8 +18,7 @@ size_t value_bytes_max(const Call &call) {
   return value_bytes_max_of(call);
 }
 
-/// Reads one key as a string: `tell(Writer &, Bytes)`; a key that is not there is an empty one, unless `absent` is
-/// given.
+/// Reads one key as a string: `tell(Writer &, Bytes)`; a missing key counts as empty, unless `absent` is given.
 template <class Tell, class Absent>
 Next read_string(Call &call, Bytes key, Tell tell, Absent absent) {
   return read_string_key(call, key, [tell, absent](Writer &writer, const KeyState *state, Row) {

@@ -1,7 +1,7 @@
 // string_edit.h: StringEdit, the base of commands that write a string, over entries and value mappings.
 //
-// A command derives its own and decides about the string that is there. The value of a new string is known beforehand.
-// One op: an insert that decides, an edit by key, or the script of edit_or_insert.h.
+// A command derives a class and decides about the existing string. The value of a new string is known beforehand. One
+// op: an insert that decides, an edit by key, or the script of edit_or_insert.h.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace postern::redis {
 
-/// The columns of a string's row as a command writes them.
+/// The columns of a string's row, for a command to write.
 class StringDraft {
  public:
   StringDraft(Draft &draft, const Map &map, const KeyState &now) : draft_(draft), map_(map), now_(now) {}
 
   void set(const Value &value) { draft_.set(value_column(), value); }
   void extend(Bytes bytes) { draft_.extend(value_column(), bytes, false); }
-  /// Milliseconds since 1970; 0: never. Nothing happens where the mapping keeps no expiry.
+  /// Milliseconds since 1970; 0: never. Does nothing if the mapping has no expiry column.
   void expire(int64_t expires_ms) {
     if (map_.keeps_expiry()) draft_.set(map_.expiry_column(), Value::of_integer(map_.to_column(expires_ms)));
   }
-  /// It is a string from now on, whatever was there.
+  /// Makes the key a string, whatever it was.
   void become_string() {
     if (map_.generic() && now_.type != Type::string)
       draft_.set(entry::type, Value::of_integer(static_cast<int64_t>(Type::string)));
@@ -48,24 +48,24 @@ class StringEdit : public KeyReply, public Edit {
   void done(const Outcome &outcome) final;
   void restart() final;
 
-  /// The value and the expiry of a new string. Without it none is made.
+  /// The value and the expiry of a new string. Without them none is made.
   void create(const Value &value, int64_t expires_ms = 0) {
     initial_ = value;
     initial_expires_ms_ = expires_ms;
     creates_ = true;
   }
   bool creates() const { return creates_; }
-  /// A new row with that.
+  /// Sets the columns of a new row.
   void fill(std::span<Value> row) const;
 
  protected:
   ~StringEdit() = default;
 
-  /// Decides about the string that is there. May tell() it at once: its bytes live no longer.
+  /// Decides about the existing string. If the answer has its bytes, tell() it at once: they do not live longer.
   virtual Decision change(const KeyState &now, StringDraft &next) = 0;
-  /// Answers, unless something was written already.
+  /// Answers, unless an answer was written already.
   virtual void tell(Writer writer) = 0;
-  /// Forgets its notes.
+  /// Resets its notes for another run.
   virtual void forget() {}
 
   enum class Met : uint8_t { nothing, string, other_type };

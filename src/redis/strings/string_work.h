@@ -19,16 +19,16 @@ class StringWork : public Work {
     std::string text{};      ///< a string's
     int64_t expires_ms = 0;  ///< 0: never
   };
-  /// Nobody else changes the key, or makes it, before the transaction ends.
+  /// Locks the key, existing or not, until the transaction ends.
   Task<Held> hold(const Place &place);
-  /// The same as it is, unlocked.
+  /// The same without a lock.
   Task<Held> see(const Place &place);
-  /// Sets the string, whatever was there. `value` lives until this is done.
+  /// Sets the string, replacing a key of any type. `value` lives until this is done.
   Task<> set(const Place &place, Bytes value, int64_t expires_ms = 0);
-  /// Deletes the key, if it is there.
+  /// Deletes the key, if it exists.
   Task<> remove(const Place &place);
 
-  /// A new row of the key.
+  /// Inserts a row for the key.
   std::span<const Value> row_of(const Place &place, Bytes value, int64_t expires_ms = 0);
 
  private:

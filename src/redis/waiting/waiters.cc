@@ -9,10 +9,10 @@
 namespace postern::redis {
 namespace {
 
-/// A waiter that owes more is too slow for a pusher to wait for.
+/// A waiter that holds back more servings is too slow for pushers to wait for.
 constexpr size_t servings_owed_max = 64;
 
-/// A key that is waited for, in a room that is used again. Throws std::bad_alloc.
+/// The name of a waited-for key, in a reused buffer. Throws std::bad_alloc.
 const std::string &name_of(Type type, Bytes database_and_key, std::string &room) {
   return room.assign(1, static_cast<char>(type)).append(database_and_key);
 }
@@ -102,7 +102,7 @@ void Waiters::leave(Waiting &waiter) noexcept {
   count_.fetch_sub(1);
 }
 
-/// The next one looks after the key from here on.
+/// The next waiter polls the key from here on.
 void Waiters::leave_queue(Waiting::Place &place) noexcept {
   Waiting::Queue &queue = place.queue->second;
   (place.before != nullptr ? place.before->behind : queue.first) = place.behind;
@@ -162,7 +162,7 @@ void Waiters::forget(Serving &serving, bool late) noexcept {
   serving.late_ = late;
 }
 
-/// One that is held up by something else holds up each client once, and without memory none.
+/// A waiter that is held up otherwise delays each client once; without memory it delays none.
 void Waiters::owe(Waiting &waiter, const Servings &servings) noexcept {
   const auto is_late = [](const std::shared_ptr<Serving> &one) { return one->late_; };
   const auto owes_late = [&](const Servings &owed) { return std::any_of(owed.begin(), owed.end(), is_late); };

@@ -1,16 +1,15 @@
 // waiters.h: blocking commands. Waiting: one blocked command. Waiters: all of them, by key. FedKeys: keys that a
-// session pushed to. Serving: a pusher whose reply is held until the clients it woke are served.
+// session pushed to. Serving: a pusher that is answered when the clients it woke are served.
 //
 // After commit a push wakes the client that has waited longest, one per element type, because the key's type is known
 // only to its reader. A woken client takes the elements that it finds in a transaction of its own, as any client, so a
-// wake for nothing, or too late, does no harm. When it leaves, the next one becomes the first, is woken, and looks:
-// elements that were pushed together, or meanwhile, are taken one after the other, in the order in which the clients
-// began to wait. The first looks after the key now and then, too, for elements that came without a wake.
+// spurious or late wake does no harm. When it leaves, the next waiter becomes the first, is woken, and checks the key:
+// so elements are taken in the order in which the clients began to wait. The first waiter also polls the key from time
+// to time, for elements that came without a wake.
 //
 // A woken client holds back the push's reply until it finds the key empty. When it leaves, the debt passes to the
 // clients that it moves to the head of a queue and to those it wakes. So a serving is over when no client can take any
-// more of the pushed elements. Each waits for clients that were woken later, and is served once: they never wait in a
-// circle.
+// more of the pushed elements. Each waits only for clients that were woken later, so there is no cycle.
 #pragma once
 
 #include <atomic>
@@ -31,12 +30,12 @@ namespace postern::redis {
 
 class Waiters;
 
-/// How often the first waiter for a key looks for elements that came without a wake.
+/// How often the first waiter polls its key for elements that came without a wake.
 inline constexpr int64_t waiting_look_ms = 1'000;
-/// The memory of a waited-for key besides its bytes.
+/// The memory of a waited-for key besides its name.
 inline constexpr size_t waiting_key_bytes = 160;
 
-/// Keys that commands of a session may have put elements into. The session's own.
+/// Keys that a session's commands may have pushed to. Owned by the session.
 class FedKeys {
  public:
   /// Throws std::bad_alloc.
@@ -59,8 +58,8 @@ class FedKeys {
   std::string text_;  // each one's size and bytes
 };
 
-/// A client that has pushed to keys, and is not answered before their waiters have had their turn. Shared by its
-/// session and the waiters that hold back its reply.
+/// A client that has pushed to keys, and is answered only after their waiters have tried. Shared by its session and the
+/// waiters that hold back its reply.
 class Serving {
  public:
   /// `waker` lives until Waiters::forget().
@@ -69,10 +68,10 @@ class Serving {
  private:
   friend class Waiters;
 
-  // Under the mutex of Waiters.
+  // Guarded by the mutex of Waiters.
   Waker *waker_;       // nullptr: its client waits for it no more
   size_t owed_ = 0;    // by so many
-  bool late_ = false;  // its client has waited for too long
+  bool late_ = false;  // its client waited too long
 };
 using Servings = std::vector<std::shared_ptr<Serving>>;
 
@@ -82,10 +81,10 @@ enum class Unblocked : uint8_t { no, as_late, with_error };
 /// Owned by its session and touched by one thread at a time, but for what `Waiters` guards.
 class Waiting {
  public:
-  /// The wakes since it was last asked.
+  /// The wakes since the last call.
   struct News {
-    bool fed = false;    ///< somebody has put elements into a key
-    bool first = false;  ///< it has become the first of those that wait for a key
+    bool fed = false;    ///< a client has pushed to a key
+    bool first = false;  ///< it has become the first waiter of a key
     Unblocked unblocked = Unblocked::no;
   };
 
@@ -99,11 +98,11 @@ class Waiting {
   void join(uint8_t database, Type type, std::span<const Bytes> keys);
   bool joined() const { return joined_; }
   News take_news();
-  /// The servings that it holds back since it has taken news.
+  /// The servings that it has held back since it took its news.
   const Servings &owed() const { return owed_; }
-  /// It found nothing after its last news.
+  /// Called when it found nothing after its last news.
   void note_nothing();
-  /// Of which of its keys it is the first that waits. False: of none.
+  /// Marks the keys of which it is the first waiter. False: none.
   bool find_turns(std::vector<bool> &turns) const;
 
  private:
@@ -122,7 +121,7 @@ class Waiting {
     Place *behind = nullptr;
   };
 
-  /// Whether all of a queue have their turn at once: those that read a stream take nothing from each other.
+  /// Whether all waiters of a queue are woken at once: readers of a stream take nothing from each other.
   static bool is_shared(const Queues::value_type &queue) {
     return queue.first.front() == static_cast<char>(Type::stream);
   }
@@ -142,19 +141,20 @@ class Waiting {
 
 class Waiters {
  public:
-  /// Those that sleep, or that have slept and were called.
+  /// The waiters that sleep, or have been woken from sleep.
   size_t count() const { return slept_.load(std::memory_order_relaxed); }
   void note_slept() { slept_.fetch_add(1, std::memory_order_relaxed); }
   void note_over() { slept_.fetch_sub(1, std::memory_order_relaxed); }
-  /// Whether anybody waits, for whatever it be.
+  /// Whether any client waits for any key.
   bool any() const { return count_.load() != 0; }
-  /// Whether anybody waits for elements of that key, of any type. Any thread.
+  /// Whether any client waits for elements of that key, of any type. Any thread.
   bool wait_for(uint8_t database, Bytes key) const;
-  /// Wakes the waiters, which then hold back `servings`. To be called after the push is committed. Any thread.
+  /// Wakes the waiters, which then hold back `servings`. Called after the push is committed. Any thread.
   void tell(const FedKeys &keys, const Servings &servings);
-  /// Whether nobody owes it any more. Any thread.
+  /// Whether no waiter holds it back any more. Any thread.
   bool is_over(const Serving &serving) const;
-  /// Its client waits for it no more; `late`: it has waited for too long, and nobody else is to wait for those.
+  /// Its client no longer waits for it; `late`: it waited too long, and no other client shall wait for the same
+  /// waiters.
   void forget(Serving &serving, bool late) noexcept;
   /// Ends the wait of a client. False: it does not wait. Any thread.
   bool unblock(uint64_t client, Unblocked how);
@@ -174,7 +174,7 @@ class Waiters {
   Waiting::Queues queues_;
   Waiting *oldest_ = nullptr;
   Waiting *newest_ = nullptr;
-  // Raised before a waiter looks for the last time, and read after a commit: one of both sees the other.
+  // Raised before a waiter's last check, and read after a commit: at least one of the two sees the other.
   std::atomic<size_t> count_{0};
   std::atomic<size_t> slept_{0};
 };

@@ -1,6 +1,6 @@
-// error_counts.h: how often errors were answered, by the word that begins them.
+// error_counts.h: counts error replies by their error code.
 //
-// Of all doors of this protocol in the process. Any thread.
+// Shared by all doors of this protocol in the process. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace postern::redis::error_counts {
 
-/// `text` begins with the word, and a blank after it. There are at most 128 words that only scripts use; one more
-/// counts as ERR.
+/// `text` begins with the code and a blank. At most 128 codes that only scripts use are kept; further ones count as
+/// ERR.
 void note(Bytes text) noexcept;
-/// The errors since the last reset, by their words.
+/// The errors since the last reset, by code.
 std::vector<std::pair<std::string, uint64_t>> told();
 void forget() noexcept;
 

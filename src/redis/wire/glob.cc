@@ -9,8 +9,8 @@ unsigned char folded(char byte, bool fold_case) {
   return static_cast<unsigned char>(fold_case && byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte);
 }
 
-/// One `[...]` at the beginning of `pattern`, which is taken off: whether `byte` is in it. One that has no end takes
-/// all that is left, as in Redis.
+/// Takes one `[...]` from the beginning of `pattern`: whether `byte` is in it. One without an end takes the whole rest,
+/// as in Redis.
 bool take_set(Bytes &pattern, char byte, bool fold_case) {
   size_t at = 1;
   const bool negated = at < pattern.size() && pattern[at] == '^';
@@ -34,7 +34,7 @@ bool take_set(Bytes &pattern, char byte, bool fold_case) {
   return found != negated;
 }
 
-/// Takes what stands for one byte off the pattern, which is not empty and does not begin with `*`.
+/// Takes one byte's part from the pattern, which is not empty and does not begin with `*`.
 bool take_one(Bytes &pattern, char byte, bool fold_case) {
   switch (pattern.front()) {
     case '?': pattern.remove_prefix(1); return true;
@@ -51,7 +51,7 @@ bool take_one(Bytes &pattern, char byte, bool fold_case) {
 
 }  // namespace
 
-// Only the last star is ever tried again: if what follows it cannot be found from some place on, no earlier star helps.
+// Only the last star is ever tried again: if the part after it cannot match from some place on, no earlier star helps.
 bool glob_matches(Bytes pattern, Bytes text, bool fold_case) {
   Bytes behind_star;
   size_t at = 0;

@@ -11,7 +11,7 @@
 namespace postern::redis {
 namespace {
 
-/// Longer than any text of a number that means something.
+/// Longer than any meaningful text of a number.
 constexpr size_t float_text_bytes_max = 5 * 1024;
 
 }  // namespace
@@ -28,7 +28,7 @@ bool parse_integer(Bytes text, int64_t &number) {
   return error == std::errc{} && stop == end;
 }
 
-// strtold() wants a zero byte at the end; it follows the locale, which in a server is C.
+// strtold() needs a zero byte at the end; it depends on the locale, which is C in a server.
 bool parse_long_double(Bytes text, long double &number) {
   if (text.empty() || text.size() >= float_text_bytes_max) return false;
   const char first = text.front();

@@ -1,4 +1,4 @@
-// numbers.h: numbers in and out of Redis's texts. Total: any bytes.
+// numbers.h: parses and prints numbers as Redis does. Total: any bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,23 @@
 
 namespace postern::redis {
 
-/// Reads what Redis takes for an integer: digits with or without a minus, no blanks, no plus, no needless zeros, 64
-/// bits.
+/// Parses an integer as Redis does: digits with or without a minus, no blanks, no plus, no leading zeros, 64 bits.
 [[nodiscard]] bool parse_integer(Bytes text, int64_t &number);
 
-/// Reads a float as Redis does: a text that strtold() reads whole, and no blanks before it. Infinities and numbers in
-/// hexadecimal are taken, NaN and numbers out of range are not.
+/// Parses a float as Redis does: a text that strtold() reads whole, without leading blanks. Accepts infinities and
+/// hexadecimal numbers, but not NaN or numbers out of range.
 [[nodiscard]] bool parse_long_double(Bytes text, long double &number);
 [[nodiscard]] bool parse_double(Bytes text, double &number);
-/// Reads an end of a range of scores as Redis does, which is laxer there: blanks before it, numbers out of range, and
-/// nothing at all, which is 0.
+/// Parses a bound of a score range as Redis does, which is more lenient: it accepts leading blanks, numbers out of
+/// range, and an empty text, which is 0.
 [[nodiscard]] bool parse_score_end(Bytes text, double &score);
 
-/// Room for any number that follows here.
+/// Room for any number printed below.
 inline constexpr size_t number_bytes_max = 5'200;
 
-/// As `ZSCORE` prints a number: the shortest of 17 digits, `inf`, `-inf`. Returns how many bytes it is.
+/// Prints a number as `ZSCORE` does: the shortest of up to 17 digits, `inf`, `-inf`. Returns its bytes.
 [[nodiscard]] size_t print_double(char *to, double number);
-/// As `INCRBYFLOAT` does: 17 digits after the point without the zeros at their end, and no exponent.
+/// Prints a number as `INCRBYFLOAT` does: 17 digits after the point without trailing zeros, and no exponent.
 [[nodiscard]] size_t print_long_double(char *to, long double number);
 
 }  // namespace postern::redis

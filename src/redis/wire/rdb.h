@@ -15,13 +15,13 @@ inline constexpr uint16_t version = 10;
 /// The version and the checksum at the end of a payload.
 inline constexpr size_t footer_bytes = 10;
 
-/// CRC-64 as Redis has it (Jones), of bytes that follow those with `crc`.
+/// Redis's CRC-64 (Jones), continued from `crc`.
 uint64_t crc64(uint64_t crc, Bytes bytes);
 
 void put_length(std::string &to, uint64_t length);
 void put_string(std::string &to, Bytes text);
 void put_footer(std::string &to);
-/// Whether a payload ends with a version that is known and its checksum.
+/// Whether a payload ends with a known version and the right checksum.
 [[nodiscard]] bool has_valid_footer(Bytes payload);
 
 /// Takes pieces from the front of some bytes.
@@ -30,7 +30,7 @@ class Reader {
   explicit Reader(Bytes bytes) : bytes_(bytes) {}
 
   bool empty() const { return bytes_.empty(); }
-  /// Each returns false where the bytes are something else; nothing more can be read then.
+  /// Each returns false if the bytes are malformed; nothing more can be read then.
   [[nodiscard]] bool byte(uint8_t &value);
   [[nodiscard]] bool length(uint64_t &length);
   /// `bytes_max` bounds a string that is compressed.

@@ -1,4 +1,4 @@
-// rdb_bytes.h: numbers in the bytes of Redis's formats. Part of rdb.cc and of what reads and writes values.
+// rdb_bytes.h: numbers in Redis's binary formats, for rdb.cc and the readers and writers of values.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ inline void put_big_endian(std::string &to, uint64_t number, size_t bytes) {
   for (size_t i = bytes; i-- != 0;) to += static_cast<char>(number >> 8 * i);
 }
 
-/// Takes so many bytes from the front. False: there are not so many.
+/// Takes so many bytes from the front. False: there are fewer.
 [[nodiscard]] inline bool take_bytes(Bytes &from, size_t size, Bytes &piece) {
   if (size > from.size()) return false;
   piece = from.substr(0, size);

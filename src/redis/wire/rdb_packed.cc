@@ -11,7 +11,7 @@ namespace {
 constexpr uint8_t end_mark = 0xFF;
 constexpr size_t listpack_head_bytes = 6;
 constexpr size_t ziplist_head_bytes = 10;
-/// The count in a head says no more than that there are so many, or more.
+/// The maximal count in a header means that many or more.
 constexpr uint64_t count_max = 0xFFFF;
 constexpr uint8_t long_length = 0xFE;
 
@@ -35,7 +35,7 @@ bool take_sized(Bytes &from, size_t length_bytes, bool little, std::string &text
   return take_text(from, little ? little_endian(length) : big_endian(length), text);
 }
 
-/// An element of a listpack, without what follows it.
+/// An element of a listpack, without its trailing size.
 bool take_from_listpack(Bytes &from, std::string &text) {
   Bytes head;
   if (!take_bytes(from, 1, head)) return false;
@@ -65,7 +65,7 @@ bool take_from_listpack(Bytes &from, std::string &text) {
   }
 }
 
-/// The size of an element, as it stands after it for those that walk backwards.
+/// The size of an element, stored after it for walks backwards.
 std::string size_behind(size_t size) {
   size_t bytes = 1;
   for (const size_t bound : {size_t{128}, size_t{16'383}, size_t{2'097'151}, size_t{268'435'455}})

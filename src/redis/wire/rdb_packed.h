@@ -1,5 +1,5 @@
-// rdb_packed.h: the forms in which Redis keeps the elements of a small value in one string: listpacks, and what older
-// versions have in their place; and Listpack, which makes one.
+// rdb_packed.h: the encodings of small values' elements in one string: listpacks and their predecessors; and Listpack,
+// which writes one.
 //
 // Total: any bytes. Elements that are numbers are read as their digits.
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace postern::redis::rdb {
 
-/// Is given each element. False: no more of them may come, and the bytes count as bad.
+/// Receives each element. False: no more may come, and the bytes count as malformed.
 using TakeElement = std::function<bool(std::string)>;
 
-// Each returns false where the bytes are something else, or an element was not taken.
+// Each returns false if the bytes are malformed, or an element was refused.
 [[nodiscard]] bool unpack_listpack(Bytes bytes, const TakeElement &take);
 [[nodiscard]] bool unpack_ziplist(Bytes bytes, const TakeElement &take);
 [[nodiscard]] bool unpack_zipmap(Bytes bytes, const TakeElement &take);
@@ -29,7 +29,7 @@ class Listpack {
   void add(int64_t number);
   uint64_t count() const { return count_; }
   size_t bytes() const { return bytes_.size(); }
-  /// The whole; nothing can be added any more.
+  /// The finished listpack; nothing can be added any more.
   std::string end();
 
  private:

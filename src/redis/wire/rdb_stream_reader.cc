@@ -15,7 +15,7 @@ StreamId id_of(Bytes raw) {
   return {big_endian(raw.substr(0, 8)), big_endian(raw.substr(8))};
 }
 
-/// The elements of a node, one after the other.
+/// Reads the elements of a node in order.
 class NodeTexts {
  public:
   explicit NodeTexts(std::vector<std::string> &texts) : texts_(texts) {}
@@ -40,7 +40,7 @@ class NodeTexts {
   size_t at_ = 0;
 };
 
-/// Fields and values of one entry, of which `shared` are the fields if it has none of its own.
+/// Fields and values of one entry; `shared` are its fields if it has none of its own.
 bool take_fields(NodeTexts &node, bool same, std::span<const std::string> shared, DumpedEntry &entry) {
   size_t count = 0;
   std::span<std::string> own;

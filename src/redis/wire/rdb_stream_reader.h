@@ -28,10 +28,10 @@ class Budget {
 
 class StreamReader {
  public:
-  /// All outlive it.
+  /// All arguments outlive it.
   StreamReader(Reader &from, Budget &budget, DumpedStream &stream) : from_(from), budget_(budget), stream_(stream) {}
 
-  /// `second`: the form of Redis 7, which says more.
+  /// `second`: the encoding of Redis 7, which has more members.
   [[nodiscard]] bool read(bool second);
 
  private:

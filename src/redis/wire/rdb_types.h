@@ -22,7 +22,7 @@ enum class RdbType : uint8_t {
   stream_listpacks = 15,
   hash_listpack = 16,
   sorted_set_listpack = 17,
-  list_quicklist_2 = 18,  ///< of listpacks, and of elements by themselves
+  list_quicklist_2 = 18,  ///< of listpacks, and of plain elements
   stream_listpacks_2 = 19,
 };
 

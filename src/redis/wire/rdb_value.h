@@ -1,6 +1,6 @@
 // rdb_value.h: a key's value as DUMP writes it and RESTORE reads it.
 //
-// Total: any bytes. Values are written in the plainest of the forms that Redis 7.0 reads, and read in all of them.
+// Total: any bytes. Values are written in the simplest encoding that Redis 7.0 reads, and read in all encodings.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct DumpedConsumer {
 struct DumpedGroup {
   std::string name{};
   StreamId last{};
-  std::optional<int64_t> read{};  ///< entries that it has read, -1 if nobody knows; nothing: an older Redis did not say
+  std::optional<int64_t> read{};  ///< entries that it has read, -1: unknown; nullopt: an older Redis did not store that
   std::vector<DumpedConsumer> consumers{};
   std::vector<DumpedPending> pending{};  ///< in the order of their ids
 };
@@ -50,17 +50,16 @@ struct DumpedStream {
 struct DumpedValue {
   enum class Kind : uint8_t { string, list, set, hash, sorted_set, stream };
   Kind kind = Kind::string;
-  /// The string; the elements or members; a hash's fields and values in turn.
+  /// The string; the elements or members; or a hash's fields and values alternating.
   std::vector<std::string> texts{};
-  std::vector<double> scores{};  ///< of the members of a sorted set
+  std::vector<double> scores{};  ///< scores of a sorted set's members
   DumpedStream stream{};
 };
 
-/// With its footer.
+/// Writes a value with its footer.
 std::string dump(const DumpedValue &value);
 
-/// Reads a payload whose footer is valid. False: it is no value that Redis takes, or needs more than `bytes_max` of
-/// memory.
+/// Reads a payload with a valid footer. False: Redis would refuse it, or it needs more than `bytes_max` of memory.
 [[nodiscard]] bool restore(Bytes payload, size_t bytes_max, DumpedValue &value);
 
 }  // namespace postern::redis::rdb

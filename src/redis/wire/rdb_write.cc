@@ -13,11 +13,11 @@
 namespace postern::redis::rdb {
 namespace {
 
-/// As Redis divides streams: a node of its tree has no more.
+/// Redis's maximum of entries in a node of a stream.
 constexpr size_t entries_of_node_max = 100;
 constexpr size_t bytes_of_node_max = 4'096;
 
-/// A short number is written as one, as Redis does.
+/// Writes a short number as an integer, as Redis does.
 void put_text(std::string &to, Bytes text) {
   constexpr size_t number_text_bytes_max = 11;
   constexpr uint8_t marks[] = {0xC0, 0xC1, 0xC2};

@@ -11,7 +11,7 @@ bool is_blank(char byte) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/// As Redis has it, which passes more of them between arguments than it lets end one.
+/// As in Redis, where more characters separate arguments than end one.
 bool ends_argument(char byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r' || byte == '\0';
 }
@@ -43,7 +43,7 @@ class Splitter {
   bool malformed() const { return malformed_; }
 
  private:
-  /// An argument of which a part, if not all, is in quotes.
+  /// An argument that is partly or wholly in quotes.
   bool take_quoted(Bytes &argument) {
     const std::span<char> room = arena_.array<char>(left_.size());
     size_t size = 0;
@@ -101,8 +101,8 @@ class Splitter {
   bool malformed_ = false;
 };
 
-/// The line that begins at `at`, without its end CR LF. The byte after CR is not looked at, as in Redis. False: its end
-/// is not there yet.
+/// The line that begins at `at`, without its end CR LF. The byte after CR is not checked, as in Redis. False:
+/// incomplete.
 bool line_at(Bytes bytes, size_t at, Bytes &line) {
   const Bytes rest = bytes.substr(at);
   const size_t end = rest.substr(0, line_bytes_max + 1).find('\r');
@@ -111,8 +111,8 @@ bool line_at(Bytes bytes, size_t at, Bytes &line) {
   return true;
 }
 
-/// The number at `at`, if it has one to four digits and the line ends there; returns how many. 0: it does not, or too
-/// few bytes are there to decide at once.
+/// Parses the number at `at` if it has one to four digits before the line end; returns their number. 0: it does not, or
+/// too few bytes have come to decide.
 size_t short_number_at(Bytes bytes, size_t at, int64_t &number) {
   constexpr size_t digits_max = 4;
   if (bytes.size() < at + digits_max + 2) return 0;
@@ -125,16 +125,16 @@ size_t short_number_at(Bytes bytes, size_t at, int64_t &number) {
   return line[size] == '\r' ? size : 0;
 }
 
-/// Arguments of a request that is looked at at once.
+/// The maximum of arguments on the fast path.
 constexpr size_t cuts_max = 8;
-/// As Bytes, but it is made of nothing: most places of an array are never used.
+/// Like Bytes, but not initialised: most elements of an array are never used.
 struct Cut {
   const char *data;
   size_t size;
 };
 
-/// Cuts a request that is there as a whole and has few arguments, all of them short, as nearly all requests are.
-/// Returns the bytes consumed; 0 if the slow path has to parse it.
+/// Fast path: cuts a complete request with few, short arguments, as nearly all are. Returns the bytes consumed; 0 if
+/// the slow path has to parse it.
 size_t cut_at_once(Bytes bytes, const Bounds &bounds, Cut *cuts, size_t &count) {
   int64_t number = 0;
   size_t digits = short_number_at(bytes, 1, number);
@@ -275,7 +275,7 @@ Parsed RequestParser::take_arguments(Bytes bytes, const Bounds &bounds, Arena &a
   return Parsed::request;
 }
 
-/// All of them are there, and were looked at before.
+/// All arguments are complete and were checked before.
 void RequestParser::list_arguments(Bytes bytes, Arena &arena) {
   const std::span<Bytes> list = arena.array<Bytes>(count_);
   Bytes line;

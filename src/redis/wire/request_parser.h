@@ -1,8 +1,7 @@
 // request_parser.h: RequestParser, which cuts a client's bytes into requests: arrays of bulk strings, or inline lines.
 //
-// A value of its session, and touched by the thread that has it. However the bytes are cut, the requests are the same.
-// What a client announces is compared with a bound and then believed only as its bytes come: nothing is reserved for
-// it.
+// A value of its session, and touched by the thread that has it. The requests do not depend on how the bytes are cut.
+// Announced sizes are compared with bounds, and memory is used only as bytes come: nothing is reserved for them.
 //
 //   RequestParser parser;
 //   while (parser.take(input.unparsed(), bounds, arena) == Parsed::request) {
@@ -24,8 +23,8 @@ namespace postern::redis {
 struct Bounds {
   size_t arguments_max = size_t{1} << 20;  ///< as announced
   size_t argument_bytes_max = size_t{64} << 20;
-  size_t request_bytes_max = size_t{80} << 20;  ///< with all that frames it
-  bool stranger = false;                        ///< the client has not logged in: it may send nothing else
+  size_t request_bytes_max = size_t{80} << 20;  ///< including its framing
+  bool stranger = false;                        ///< bounds for a client that has not logged in
 };
 
 inline constexpr size_t stranger_arguments_max = 10;
@@ -33,24 +32,24 @@ inline constexpr size_t stranger_argument_bytes_max = 16'384;
 inline constexpr size_t line_bytes_max = size_t{64} << 10;
 
 enum class Parsed : uint8_t {
-  need_more,  ///< no complete request is there
+  need_more,  ///< no complete request yet
   nothing,    ///< an empty request: it has no answer
   request,    ///< arguments(), at least one
-  broken,     ///< error(): answer it and close, for nobody knows where the next request begins
+  broken,     ///< error(): answer it and close, because the next request's beginning is unknown
 };
 
 class RequestParser {
  public:
-  /// Looks at `bytes`, all that was received and not consumed: the same beginning as in the last call if that needed
-  /// more. Arguments are views of `bytes`, or of `arena` where an inline line has escapes; the list is in `arena`.
+  /// Parses `bytes`, everything received and not consumed: if the last call needed more, they begin with the same
+  /// bytes. Arguments are views of `bytes`, or of `arena` where an inline line has escapes; the list is in `arena`.
   Parsed take(std::span<const char> bytes, const Bounds &bounds, Arena &arena);
 
   /// The last request taken, if any.
   size_t consumed() const { return consumed_; }
   std::span<const Bytes> arguments() const { return arguments_; }
-  /// Without the word for errors and the line's end. In the arena, or lives for ever.
+  /// Without the error code and the line end. In the arena, or lives for ever.
   Bytes error() const { return error_; }
-  /// Whether a request has begun that is not complete.
+  /// Whether an incomplete request has begun.
   bool in_request() const { return count_ != 0; }
 
  private:
@@ -65,8 +64,8 @@ class RequestParser {
   std::span<const Bytes> arguments_{};
   Bytes error_{};
   size_t consumed_ = 0;
-  // An incomplete array's.
-  size_t at_ = 0;       // where the next argument's length stands
+  // State of an incomplete array.
+  size_t at_ = 0;       // position of the next argument's length
   uint32_t count_ = 0;  // arguments announced; 0: no array has begun
   uint32_t seen_ = 0;   // among these
 };

@@ -22,19 +22,19 @@ struct StreamId {
 
 inline constexpr StreamId last_stream_id{std::numeric_limits<uint64_t>::max(), std::numeric_limits<uint64_t>::max()};
 
-/// The bytes of one, at most.
+/// The maximum bytes of an id.
 inline constexpr size_t stream_id_bytes_max = 41;
-/// Writes the id, and returns where it ends.
+/// Writes the id and returns its end.
 char *print_stream_id(char *to, StreamId id);
 
-/// The next one. False: there is none.
+/// Advances to the next id. False: there is none.
 [[nodiscard]] bool step_forward(StreamId &id);
-/// The one before it. False: there is none.
+/// Steps back to the previous id. False: there is none.
 [[nodiscard]] bool step_back(StreamId &id);
 
-/// Reads `ms` or `ms-number`; one without a number has `missing`.
+/// Parses `ms` or `ms-number`; `missing` stands for a missing number.
 [[nodiscard]] bool parse_stream_id(Bytes text, uint64_t missing, StreamId &id);
-/// The same, and `-` and `+` are the first and the last there can be.
+/// The same, and `-` and `+` are the smallest and the largest id.
 [[nodiscard]] bool parse_stream_end(Bytes text, uint64_t missing, StreamId &id);
 
 }  // namespace postern::redis

@@ -1,6 +1,6 @@
 // writer.h: Writer, which puts the replies of RESP2 and RESP3 into an output.
 //
-// A value; make one where it is needed. `output` outlives it. Bytes are copied.
+// A value, made where it is needed. `output` outlives it. Bytes are copied.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace postern::redis {
 
-/// Which replies a client understands.
+/// The reply protocol of a client.
 enum class Resp : uint8_t { two = 2, three = 3 };
 
 class Writer {
@@ -26,11 +26,11 @@ class Writer {
   /// One line: `text` has no end of line in it.
   void status(Bytes text) { line('+', text); }
   void ok() { output_.put(Bytes("+OK\r\n")); }
-  /// `text` begins with the word for the error. Ends of lines in it become blanks, so that no client forges a reply.
+  /// `text` begins with the error code. Line ends in it become blanks, so that no client can forge a reply.
   void error(Bytes text);
   /// The same for two texts that are sent as one.
   void error(Bytes text, Bytes rest);
-  /// The same, where the op's outcome has the error: it is counted already.
+  /// The same for an error in the op's outcome, which is counted already.
   void failure(Bytes text, Bytes rest = {});
   void integer(int64_t number) {
     output_.put(':');
@@ -43,7 +43,7 @@ class Writer {
       output_.put(bytes);
       return end();
     }
-    // At once, as nearly all values are written.
+    // A whole bulk string, as nearly all values are written.
     char *const at = output_.reserve(header_bytes_max + bytes.size() + 2);
     char *const behind = put_header(at, '$', bytes.size());
     if (!bytes.empty()) std::memcpy(behind, bytes.data(), bytes.size());
@@ -55,19 +55,19 @@ class Writer {
     bulk({digits, static_cast<size_t>(print_integer(digits, number) - digits)});
   }
   void nil() { output_.put(three() ? Bytes("_\r\n") : Bytes("$-1\r\n")); }
-  /// In the place of an array: an EXEC that was not carried out.
+  /// The null array, for an EXEC that was refused.
   void nil_array() { output_.put(three() ? Bytes("_\r\n") : Bytes("*-1\r\n")); }
 
-  // What follows holds so many replies.
+  // Begins an array of so many replies.
   void array(size_t count) { header('*', count); }
-  /// Of `count` pairs.
+  /// Begins a map of `count` pairs.
   void map(size_t count) { three() ? header('%', count) : header('*', 2 * count); }
-  /// What nobody has asked for, or what tells of a subscription.
+  /// Begins a push: an unrequested message, or the confirmation of a subscription.
   void push(size_t count) { header(three() ? '>' : '*', count); }
   void set(size_t count) { header(three() ? '~' : '*', count); }
 
   void number(double value);
-  /// Text for people.
+  /// A verbatim string.
   void verbatim(Bytes text);
 
  private:

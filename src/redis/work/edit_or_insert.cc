@@ -52,7 +52,7 @@ class EditOrInsert final : public Work {
     co_return done.changed;
   }
 
-  /// No row has a key that does not fit its column; the insert says so in words.
+  /// No row has a key that does not fit its column; the insert reports that.
   bool bears(Failure failure) const override { return failure == Failure::bad_key_value; }
   void failed(const StepReply &step) override {
     message_ = step.message;

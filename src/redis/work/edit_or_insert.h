@@ -1,8 +1,8 @@
-// edit_or_insert.h: edit_or_insert(), a write on a row of somebody's table that makes the row where there is none.
+// edit_or_insert.h: edit_or_insert(), a write on a row of a mapped table that creates the row if there is none.
 //
-// The row is looked for first. An insert that decides about the row that is there would do in one op, but the server
-// judges the values of an insert before it looks for that row: it would refuse to change a field of a row because a new
-// one would lack another, or because an increment could not be a number of its own.
+// It looks for the row first. An insert that decides about an existing row would need one op, but the server checks the
+// values of an insert before it looks for that row: it would refuse to change one field because a new row would lack
+// another, or because an increment is out of range as a value.
 #pragma once
 
 #include "redis/call.h"
@@ -10,8 +10,8 @@
 
 namespace postern::redis {
 
-/// Adds the op: a script of two steps at most, with `reply` for its reply. `insert` decides by its edit, which is shown
-/// the row that is there. A row of a hash that has expired is deleted before another takes its place.
+/// Adds the op: a script of two steps at most, with `reply` for its reply. `insert` decides by its edit, which sees the
+/// existing row. A row of a hash that has expired is deleted before another takes its place.
 Next edit_or_insert(Call &call, const Place &place, OpenTable &table, const Insert &insert, KeyReply &reply);
 
 }  // namespace postern::redis

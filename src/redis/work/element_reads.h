@@ -1,13 +1,11 @@
-// element_reads.h: how commands read the elements of a key of the generic keyspace: two finds with one view, the key's
-// row and the rows of elements.
+// element_reads.h: reads the elements of a key of the generic keyspace by two finds with one view: the key's row and
+// the rows of elements.
 //
-// A command gives a Tell, a value in the arena, which writes the answer:
-//   void absent(Writer &)                       there is no such key
-//   void begin(Writer &, uint64_t count)        there is; before the first row
-//   void row(Writer &, Row)                     an element
-//   void end(Writer &, uint64_t rows)           after the last one
-//   bool counted                                begin() writes how many rows there will be, which is
-//   uint64_t count(const KeyState &)            if so many do not come, all is written again with the number that did
+// A command passes a Tell, a value in the arena, which writes the answer:
+//   void absent(Writer &) there is no such key void begin(Writer &, uint64_t count) there is; before the first row void
+//   row(Writer &, Row) an element void end(Writer &, uint64_t rows) after the last one bool counted begin() writes how
+//   many rows there will be, which is uint64_t count(const KeyState &) if another number comes, everything is written
+//   again with that number
 #pragma once
 
 #include <array>
@@ -46,7 +44,7 @@ struct NamedTell {
   }
 };
 
-/// Reads the key's row, and answers nothing.
+/// Reads the key's row, without an answer.
 class EntryReply final : public Reply {
  public:
   EntryReply(const Map &map, int64_t now_ms) : map_(map), now_ms_(now_ms) {}
@@ -116,7 +114,7 @@ class ElementsReply final : public KeyReply {
     body_ = output_.mark();
     return writer;
   }
-  /// SQL has changed the elements, and not said so in the key's row.
+  /// SQL has changed the elements without updating the key's row.
   void recount() {
     const std::string rows(output_.written_since(body_));
     if (!passage_.take_back()) return;
@@ -146,8 +144,8 @@ Next read_elements(Call &call, const Place &place, Elements which, Type type, co
   return Next::go_on;
 }
 
-/// The key of a table of elements: the key as rows have it, and what else. Without meaning where there is no such
-/// place.
+/// The key of a table of elements: the key as rows store it, followed by further parts. Undefined for a place without a
+/// table.
 template <class... Each>
 std::span<const Value> element_key(Call &call, const Place &place, Each... each) {
   const std::array<Value, 1 + sizeof...(each)> values = {place.key.empty() ? Value::null() : place.key[0], each...};

@@ -1,4 +1,4 @@
-// expiry_arguments.h: when a key is to expire, as a client says it.
+// expiry_arguments.h: parses the expiry options of commands.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace postern::redis {
 /// A time from now, or since 1970.
 enum class ExpiryUnit : uint8_t { seconds, milliseconds, unix_seconds, unix_milliseconds };
 
-/// EX, PX, EXAT or PXAT, and its number. The last one counts, and all are of the same unit.
+/// EX, PX, EXAT or PXAT, and its number. The last one counts, and all must have the same unit.
 struct ExpiryOption {
   std::optional<ExpiryUnit> unit{};
   Bytes number{};
 
-  /// Takes the option at `at`, which is then at its number. False: there is none that may stand here.
+  /// Parses the option at `at`, and advances `at` to its number. False: no such option is allowed here.
   bool take(std::span<const Bytes> arguments, size_t &at);
 };
 
-/// Milliseconds since 1970; a time that has passed is one all the same. Returns false after answering an error:
-/// `number` is none that `unit` can have. `any`: 0 and less are taken, too.
+/// Milliseconds since 1970, possibly in the past. Returns false after answering an error, if `number` is out of range
+/// for `unit`. `any`: allows 0 and negative numbers.
 bool read_expiry(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
-/// The same, but returns the error in place of answering it. Empty: there is none. In the arena.
+/// The same, but returns the error, in the arena; empty: none.
 Bytes expiry_error(Call &call, ExpiryUnit unit, Bytes number, int64_t &expires_ms, bool any = false);
 
 }  // namespace postern::redis

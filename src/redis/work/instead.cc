@@ -10,7 +10,7 @@ class ClearAndRun final : public Work {
  public:
   ClearAndRun(const Setting &setting, const Place &place, const Op &op, KeyReply &reply)
       : Work(setting), place_(place), op_(op), reply_(reply) {
-    // In a step nothing stands in for an op.
+    // In a step an op has no script.
     if (op.verb == Verb::insert) {
       insert_ = *op.insert;
       insert_.script = nullptr;
@@ -41,7 +41,7 @@ class ClearAndRun final : public Work {
       reply_.ended.cleared = true;
       co_return;
     }
-    // It stays a key, with its expiry: a string now, which the op meets.
+    // The key stays, with its expiry, but becomes a string, which the op then meets.
     EditBy become_string([](Row, Draft &next) {
       next.set(entry::type, Value::of_integer(static_cast<int64_t>(Type::string)));
       next.set(entry::value, Value::of(""));
@@ -67,7 +67,7 @@ class ClearAndRun final : public Work {
   std::string message_;
 };
 
-/// Makes the script that takes memory when it is first run: it hardly ever is. Nobody else has the session then.
+/// Makes the script at its first run, which is rare, to save memory. No other thread has the session then.
 class Instead final : public Script {
  public:
   Instead(Call &call, const Place &place, const Op &op, KeyReply &reply)

@@ -1,5 +1,5 @@
-// instead.h: script_instead(), the script in place of a write in the generic keyspace that has met a key of another
-// type, or the remains of one. It deletes that, and then does the same write again.
+// instead.h: script_instead(), the script that replaces a write in the generic keyspace that has met a key of another
+// type, or the remains of one: it deletes these, and repeats the write.
 #pragma once
 
 #include "redis/call.h"
@@ -7,7 +7,8 @@
 
 namespace postern::redis {
 
-/// For a write on the key of `place`, whose op has all but its script. In the arena; it takes memory only when it runs.
+/// For a write on the key of `place`; its op is complete except for the script. Made in the arena; it allocates only
+/// when it runs.
 Script *script_instead(Call &call, const Place &place, const Op &op, KeyReply &reply);
 
 }  // namespace postern::redis

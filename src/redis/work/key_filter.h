@@ -1,4 +1,5 @@
-// key_filter.h: KeyFilter, the keys that SCAN and KEYS return, and how they walk the tables of mappings.
+// key_filter.h: KeyFilter, which selects the keys that SCAN and KEYS return, and their walk through the tables of
+// mappings.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +11,24 @@
 
 namespace postern::redis {
 
-/// The rows of a mapping without their values.
+/// Opens the rows of a mapping without their values.
 OpenTable &open_keys(Call &call, OpenMap &open);
 
 /// Which keys are returned.
 struct KeyFilter {
   Bytes pattern = "*";
-  Type type = Type::none;  ///< none: any
-  bool no_type = false;    ///< one that no key has
+  Type type = Type::none;  ///< none: keys of any type
+  bool no_type = false;    ///< a type that no key has
   int64_t now_ms = 0;
   uint32_t db = 0;
   const MapSnapshot *snapshot = nullptr;
   uint32_t map_number = 0;
 
-  /// For a row of open_keys(). `key` becomes its key. One with a longer prefix of another mapping is not in this one.
+  /// For a row of open_keys(): sets `key`. A key that another mapping serves, by a longer prefix, is not returned.
   bool takes(const Map &map, Row row, std::string &key) const;
-  /// Whether keys of the mapping can be of the pattern at all.
+  /// Whether keys of the mapping can match the pattern.
   bool may_take(const Map &map) const;
-  /// The first mapping at or after `number` that may have keys of the pattern, or MapSnapshot::none.
+  /// The first mapping at or after `number` with keys that may match the pattern, or MapSnapshot::none.
   uint32_t next_map(uint32_t number) const;
 };
 

@@ -23,9 +23,9 @@ bool read_database(Call &call, Bytes text, int64_t &number);
 
 /// The place of a command's key, in the database that the client has selected.
 Place place_of(Call &call, Bytes key);
-/// Answers why a key cannot be written. Only where place.state is not `there`.
+/// Answers the reason that a key cannot be written. Requires that place.state is not `there`.
 Next refuse_place(Call &call, const Place &place);
-/// Answers that the mapping does not allow the command, and why.
+/// Answers that the mapping does not allow the command, and the reason.
 Next refuse_read_only(Call &call, const Place &place);
 Next refuse_delete(Call &call, const Place &place);
 Next refuse_expiry(Call &call, const Place &place);
@@ -35,29 +35,29 @@ void note_fed(Call &call, Bytes key);
 
 /// Adds the op that finds the key's row.
 Op &add_find(Call &call, const Place &place, OpenTable &table, Reply &reply);
-/// Where a string of a generic keyspace is read.
+/// For reading a string of a generic keyspace.
 OpenTable &open_strings(Call &call, OpenMap &open);
 Op &add_op(Call &call, Verb verb, OpenTable &table, Reply &reply);
 
-/// How an op ended that was run as a step of a script in place of a reply's own.
+/// The outcome of an op that a script ran in place of the reply's own op.
 struct EndedOp {
   bool ended = false;
-  bool cleared = false;  ///< a key of another type was there, and is gone
+  bool cleared = false;  ///< a key of another type existed, and was deleted
   Failure failure = Failure::none;
   uint64_t changed = 0;
   Bytes message{};  ///< lives until the batch is settled
 };
 
-/// Compares the row that a read finds with the one that WATCH has seen. Does nothing where the client watches no key,
-/// in EXEC and in a generic keyspace.
+/// Compares the row that a read finds with the one that WATCH has seen. Does nothing if the client watches no key, in
+/// EXEC, and in a generic keyspace.
 class WatchedRead {
  public:
   WatchedRead(Call &call, const Place &place);
   explicit WatchedRead(Watched *watched) : watched_(watched) {}
 
-  /// Rows have to have all columns.
+  /// Rows must have all columns.
   bool needed() const { return watched_ != nullptr; }
-  /// The row was read, or none, where `row` is empty.
+  /// Called with the row that was read; `row` is empty if there was none.
   void note(const Map &map, Row row, int64_t now_ms) {
     if (watched_ != nullptr) compare(map, row, now_ms);
   }
@@ -74,9 +74,9 @@ class KeyReply : public Reply {
   KeyReply(Call &call, OpenTable &table)
       : output_(call.output), passage_(call.output), table_(table), now_ms_(call.now_ms), resp_(call.resp) {}
 
-  /// Whether a key of another type gives way to the op.
+  /// Whether the op replaces a key of another type.
   virtual bool replaces() const { return false; }
-  /// Whether it gives way before the op has looked at it: so that it does in any case.
+  /// Whether it replaces the key without reading it first.
   virtual bool clears() const { return replaces(); }
   EndedOp ended{};
 
@@ -87,14 +87,14 @@ class KeyReply : public Reply {
     passage_.begin();
     return {output_, resp_};
   }
-  /// The same, to go on writing.
+  /// The same, to continue an answer.
   Writer again() { return {output_, resp_}; }
-  /// How the op ended: as `outcome` says, or as it did in the script that was run in its place.
+  /// The op's outcome: `outcome`, or that of the script that ran in its place.
   Outcome how(const Outcome &outcome) const {
     if (outcome.failure != Failure::none || !ended.ended) return outcome;
     return {.failure = ended.failure, .changed = ended.changed, .message = ended.message};
   }
-  /// Takes back the written bytes and writes how the op has failed.
+  /// Takes back the written bytes and writes the op's failure.
   void fail(const Outcome &outcome);
   int64_t now_ms() const { return now_ms_; }
   Output &output_;
@@ -146,14 +146,14 @@ class FoundReply final : public KeyReply {
   bool met_ = false;
 };
 
-/// Answers a command that reads one key, where there is no row to read.
+/// Answers a command that reads one key, when no row can have it.
 template <class Tell>
 Next read_nothing(Call &call, const Place &place, Tell tell) {
   if (place.state == Place::State::broken) return refuse_place(call, place);
   answer(call, [tell](Writer &writer) mutable { tell(writer, nullptr, {}); });
   return Next::go_on;
 }
-/// Answers a command that reads one key, where it is.
+/// Answers a command that reads one key.
 template <class Tell>
 Next read_place(Call &call, const Place &place, Tell tell) {
   if (place.state != Place::State::there) return read_nothing(call, place, std::move(tell));
@@ -165,8 +165,8 @@ template <class Tell>
 Next read_key(Call &call, Bytes key, Tell tell) {
   return read_place(call, place_of(call, key), std::move(tell));
 }
-/// The same for strings: no more is read, but in a transaction, which may have changed the row and then has the whole
-/// table open. The state is that of string_state_of().
+/// The same for strings, with fewer columns read. A transaction, which may have changed the row, uses the whole table.
+/// The state is that of string_state_of().
 template <class Tell>
 Next read_string_key(Call &call, Bytes key, Tell tell) {
   const Place place = place_of(call, key);

@@ -1,6 +1,6 @@
-// lasting.h: Lasting, a list of things that stay where they are until all of them go.
+// lasting.h: Lasting, a list of objects with stable addresses, which are destroyed together.
 //
-// The first few lie in the list itself: a command on one element asks nobody for memory.
+// The first few lie in the list itself: a command on one element allocates nothing.
 #pragma once
 
 #include <cstddef>

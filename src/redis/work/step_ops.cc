@@ -5,17 +5,17 @@
 namespace postern::redis {
 namespace {
 
-/// Ops of a step that makes a key, adds one element or two, and counts them.
+/// The usual number of ops: a step that makes a key, adds one or two elements, and counts them.
 constexpr size_t ops_usual = 4;
 
-/// Deletes whatever it is shown.
+/// Deletes every row.
 class EraseEdit final : public Edit {
  public:
   Decision present(Row, Draft &) override { return Decision::erase; }
 };
 EraseEdit erase_edit;
 
-/// Keeps whatever it is shown.
+/// Keeps every row.
 class KeepEdit final : public Edit {
  public:
   Decision present(Row, Draft &) override { return Decision::keep; }
@@ -53,7 +53,7 @@ void StepOps::give_back() {
 }
 
 OpenTable *StepOps::failed_table(size_t at) const {
-  // All of a step fail with the one that could not be opened.
+  // All ops of a step fail if one table could not be opened.
   const auto broken = std::find_if(tables_.begin(), tables_.end(),
                                    [](const OpenTable *table) { return table->failure != Failure::none; });
   return broken == tables_.end() ? tables_[at] : *broken;

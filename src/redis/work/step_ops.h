@@ -37,7 +37,7 @@ class StepOps {
   StepReply &add_find(Verb verb, OpenTable &table, const Find &find);
   StepReply &add_insert(OpenTable &table, std::span<const Value> row, OnDuplicate on_duplicate, Edit *edit);
   StepReply &add_edit(OpenTable &table, const Find &find, Edit &edit, bool erases);
-  /// Changes no row that it finds, but locks it for a change.
+  /// Locks the rows that it finds without changing them.
   StepReply &add_look(OpenTable &table, const Find &find);
   StepReply &add_erase(OpenTable &table, const Find &find);
   StepReply &add_take(OpenTable &table, const Find &find);
@@ -48,19 +48,19 @@ class StepOps {
   std::span<const Value> values(std::initializer_list<Value> some);
   std::span<Value> values(size_t count);
   Bytes keep_text(std::string text) {
-    begin();  // else that would come later, and drop the text with what belongs to the step before
+    begin();  // otherwise that would happen later, and drop the text with the previous step
     return texts_.add(std::move(text));
   }
 
   std::span<Op> ops() { return ops_; }
   size_t size() const { return replies_.size(); }
   StepReply &reply(size_t at) { return replies_[at]; }
-  /// The table that an op could not be run for, as it is not open; else the one of the op.
+  /// The table that was not open for an op; otherwise the op's table.
   OpenTable *failed_table(size_t at) const;
 
-  /// Whether it has ops that were not run.
+  /// Whether it has ops that have not run.
   bool is_to_be_run() const { return !was_run_ && !ops_.empty(); }
-  /// It was run, with all that was added; false: nothing was added since it was run last.
+  /// Whether it ran with all ops added; false: nothing was added since the last run.
   bool was_run_now() { return !std::exchange(was_run_, true); }
   /// Forgets all that was added.
   void forget();
@@ -70,7 +70,7 @@ class StepOps {
   void give_back();
 
  private:
-  /// To be called first by what adds: forgets the step that was run.
+  /// Called first by functions that add: drops the step that was run.
   void begin() {
     if (was_run_) restart();
   }
@@ -86,7 +86,7 @@ class StepOps {
   Lasting<EditRows, 2> edits_;
   std::array<Value, 16> few_values_;
   size_t few_used_ = 0;
-  Lasting<std::vector<Value>, 1> values_;  // where those have no room
+  Lasting<std::vector<Value>, 1> values_;  // when those are full
   Lasting<std::string, 1> texts_;
 };
 

@@ -1,4 +1,4 @@
-// step_reply.h: StepReply, how an op of a command's step ended, and its rows.
+// step_reply.h: StepReply, the outcome and the rows of an op of a command's step.
 //
 // Owned by the step, and valid as long as its results are.
 #pragma once
@@ -22,7 +22,7 @@ struct Cell {
 };
 using Cells = std::vector<Cell>;
 
-/// How an op of a step ended, and its rows.
+/// The outcome and the rows of an op of a step.
 class StepReply final : public Reply {
  public:
   Flow row(Row row) override;
@@ -30,12 +30,12 @@ class StepReply final : public Reply {
   void restart() override;
 
   std::vector<Cells> rows{};
-  /// If there is one it is called with each row, and with the number of rows before it, in place of keeping rows. It
-  /// starts again when the first row comes again. With Flow::pause the op fails: it is too much.
+  /// If set, it is called with each row and the number of rows before it, and rows are not kept. It starts again when
+  /// the first row comes again. Flow::pause fails the op as too much.
   std::function<Flow(Row, uint64_t)> hears{};
   uint64_t met = 0;      ///< rows
   uint64_t changed = 0;  ///< as Outcome::changed
-  uint64_t about = 0;    ///< rows that there are, with Find::estimated
+  uint64_t about = 0;    ///< the estimate, with Find::estimated
   Failure failure = Failure::none;
   std::string message{};
 
@@ -43,7 +43,7 @@ class StepReply final : public Reply {
   size_t bytes_ = 0;  // of rows
 };
 
-/// Rows that the ops of these replies have changed, together.
+/// The sum of rows that the ops of these replies have changed.
 int64_t changed_by(std::span<const StepReply *const> replies);
 
 }  // namespace postern::redis

@@ -46,7 +46,7 @@ void Steps::done(const Outcome &outcome) {
   Writer to(output_, resp_);
   if (outcome.failure != Failure::none) return write_failure(to, outcome);
   if (failure_ == Failure::none) {
-    // Nothing was released: all that was written is there.
+    // Nothing was released, so all written bytes are still there.
     output_.put(answer_.written_since(answer_start_));
     output_.note_errors(answer_.take_errors());
     if (erased_ != nullptr) erased_to_->all = std::move(erased_->all);
@@ -60,8 +60,7 @@ void Steps::done(const Outcome &outcome) {
   write_failure(to, how);
 }
 
-/// The thread that has run it gives its memory back: the one that destroys it is another, and every allocation that one
-/// gives back for another costs both.
+/// The thread that ran it frees its memory: another thread destroys it, and memory freed by another thread costs both.
 void Steps::give_back() {
   task_ = {};
   step_.give_back();

@@ -1,9 +1,9 @@
 // steps.h: Steps, a command of several steps in one transaction, each decided on the results of the one before.
 //
-// A command derives its own, as a rule from Work, and writes run(), a coroutine: it adds ops, waits for them, and looks
-// at their replies. If an op fails the command is over: all of it is undone, and the client hears how that op has
-// failed. What run() answers is kept until the transaction is committed. It may be run again from its beginning, and
-// then forgets all it knew.
+// A command derives a class, usually from Work, and implements run(), a coroutine: it adds ops, waits for them, and
+// reads their replies. If an op fails the command ends: all of it is undone, and the client gets that op's failure. The
+// answer of run() is held until the transaction is committed. run() may be called again, and must begin from scratch
+// then.
 #pragma once
 
 #include <coroutine>
@@ -28,9 +28,9 @@ class Steps : public Kept, public Script, public Reply {
   bool suits_turn() const final { return small_; }
   bool reads_only() const final { return reads_only_; }
   Joins joins() const final { return ends_at_once_ ? Joins::all : Joins::none; }
-  /// To be called before it is begun, where it locks and writes nothing: it then reads one state.
+  /// Called before begin() by a command that locks and writes nothing: all its steps then share one read view.
   void set_reads_only() { reads_only_ = true; }
-  /// The same, where it is more than may share a turn.
+  /// The same for a command that is too much for a shared turn.
   void set_large() { small_ = false; }
   Step begin() final;
   Step next() final;
@@ -39,18 +39,18 @@ class Steps : public Kept, public Script, public Reply {
   void restart() final { passage_.take_back(); }
 
  protected:
-  /// Small is what does so little that it may share a turn.
+  /// A small command does so little that it may share a turn.
   Steps(Output &output, Resp resp, bool small) : output_(output), passage_(output), resp_(resp), small_(small) {}
 
   virtual Task<> run() = 0;
-  /// An op has failed, and with it all.
+  /// An op has failed, and so the command fails.
   virtual void failed([[maybe_unused]] const StepReply &step) {}
-  /// Whether run() goes on after a step that has failed so. Nothing of the step is done.
+  /// Whether run() continues after a step with this failure. The step was undone.
   virtual bool bears([[maybe_unused]] Failure failure) const { return false; }
 
-  /// Where the answer goes.
+  /// The answer's output.
   Writer writer() { return {answer_, resp_}; }
-  /// Forgets the answer so far.
+  /// Drops the answer so far.
   void unanswer() {
     answer_.rewind(answer_start_);
     answer_.take_errors();
@@ -74,9 +74,9 @@ class Steps : public Kept, public Script, public Reply {
     return step_.add_edit(table, find, edit, erases);
   }
   StepReply &add_erase(OpenTable &table, const Find &find) { return step_.add_erase(table, find); }
-  /// The same, and the reply hears the rows.
+  /// The same; the reply receives the rows.
   StepReply &add_take(OpenTable &table, const Find &find) { return step_.add_take(table, find); }
-  /// An op that was made elsewhere, but for its reply.
+  /// Adds an op that was made elsewhere, without its reply.
   StepReply &add_op(const Op &op, OpenTable &table) { return step_.add_op(op, table); }
   /// Values that live until the step is done.
   std::span<const Value> values(std::initializer_list<Value> some) { return step_.values(some); }
@@ -97,14 +97,14 @@ class Steps : public Kept, public Script, public Reply {
   };
   /// Waits for the step.
   Waiter go() { return {*this, false}; }
-  /// Waits for a step that has all that the command does; refused, it does nothing.
+  /// Waits for a step that contains all of the command; if that is refused, the command has done nothing.
   Waiter go_at_once() { return {*this, true}; }
-  /// The command, if nothing comes in its way, does all it does by one step of go_at_once().
+  /// The command usually needs a single step of go_at_once().
   void set_ends_at_once() { ends_at_once_ = true; }
 
-  /// From now on the client's session hears of the keys that the command erases.
+  /// Reports the keys that the command erases to the client's session.
   void tell_erased_to(Call &call);
-  /// The key is gone.
+  /// Notes that the key was erased.
   void note_erased(Bytes prefix, Bytes key, ErasedKeys::Why why) {
     if (erased_ != nullptr) erased_->note(prefix, key, why);
   }
@@ -128,7 +128,7 @@ class Steps : public Kept, public Script, public Reply {
   StepOps step_;
   bool ends_at_once_ = false;
   bool at_once_ = false;                // it waits for a step of go_at_once()
-  std::unique_ptr<ErasedKeys> erased_;  // nullptr: nobody hears of them
+  std::unique_ptr<ErasedKeys> erased_;  // nullptr: not reported
   ErasedKeys *erased_to_ = nullptr;
   Failure failure_ = Failure::none;  // the failure of the op that ended it
   std::string message_;
@@ -137,7 +137,7 @@ class Steps : public Kept, public Script, public Reply {
 
 /// Adds the op of a command of several steps.
 Next begin_work(Call &call, Steps &steps);
-/// For one that only reads, unless in EXEC, where it locks the rows it reads.
+/// For a command that only reads; in EXEC it locks the rows that it reads.
 Next begin_reading_work(Call &call, Steps &steps);
 
 }  // namespace postern::redis

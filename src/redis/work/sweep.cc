@@ -87,7 +87,7 @@ class ExpiredWork final : public Work {
   bool failed_ = false;
 };
 
-/// Hears the keys of rows that have expired.
+/// Collects the keys of expired rows.
 class KeysReply final : public Reply {
  public:
   explicit KeysReply(uint32_t columns) : columns_(columns) {}
@@ -108,7 +108,7 @@ class KeysReply final : public Reply {
   const uint32_t columns_;
 };
 
-/// The door's own work: no client learns that it fails, and it is not counted.
+/// Marks the door's own work; its failures are not counted.
 void make_internal(std::span<Op> ops) {
   for (Op &op : ops) op.internal = true;
 }
@@ -226,7 +226,7 @@ void Sweep::tell_deleted(const Map &map, const Key &key) const {
   tell_(static_cast<uint8_t>(map.db()), std::move(name));
 }
 
-/// Where one cannot be deleted just now the others are, each by itself.
+/// If one cannot be deleted now, the others are deleted one by one.
 uint64_t Sweep::delete_keys(Sweeping &sweeping, OpenMap &open, std::span<const Key> keys) {
   if (keys.empty() || !sweeping.goes_on()) return 0;
   Output output;

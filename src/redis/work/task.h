@@ -1,4 +1,4 @@
-// task.h: Task, a coroutine that another one waits for, and that stops where a Work has to run a step.
+// task.h: Task, a coroutine that another one awaits, and that stops when a Work has to run a step.
 //
 //   Task<bool> exists(Work &work) { ...; co_return true; }
 //   Task<> run(Work &work) { if (co_await exists(work)) ...; }
@@ -20,7 +20,7 @@ class Task;
 namespace task {
 
 struct PromiseBase {
-  // Coroutines come and go with requests, several for each.
+  // Each request makes several coroutines.
   static void *operator new(size_t bytes) { return small_blocks::acquire(bytes); }
   static void operator delete(void *frame, size_t bytes) { small_blocks::release(frame, bytes); }
 
@@ -55,7 +55,7 @@ struct Promise<void> : PromiseBase {
 
 }  // namespace task
 
-/// Owns the coroutine, which begins when it is waited for.
+/// Owns the coroutine, which begins when it is awaited.
 template <class T = void>
 class [[nodiscard]] Task {
  public:

@@ -89,7 +89,7 @@ Task<Entry> Work::make(RowKey key, Type type) {
   }
 }
 
-/// That of a new key.
+/// Fills the row of a new key.
 void Work::fill_row(RowKey key, const Entry &entry, std::span<Value> row) const {
   row[entry::key] = Value::of(key.text);
   row[entry::expires] = Value::of_integer(entry.expires_ms);
@@ -169,7 +169,7 @@ Task<bool> Work::at_once_with(RowKey key, Type type, Entry &entry, Doing add, Do
   add();
   refused = !meet();
   if (refused) {
-    // The key that is there may be another matter.
+    // The existing key may differ.
     step().forget();
     co_return false;
   }
@@ -214,7 +214,7 @@ Task<bool> Work::change_elements(RowKey key, Type type, Entry &entry, Doing chan
     return Decision::write;
   });
   const Find find{.key = values({Value::of(key.text)}), .limit = 1};
-  // Not by Verb::lock: that would have the whole statement lock the places of elements that are not there.
+  // Not by Verb::lock, with which the whole statement would lock gaps between elements.
   step().add_look(open_->table, find);
   change();
   add_edit(open_->table, find, store, true);
@@ -226,8 +226,8 @@ Task<bool> Work::change_elements(RowKey key, Type type, Entry &entry, Doing chan
   co_return !wrong;
 }
 
-/// Whether a step may be tried again with a key that it has met: an expired one, which goes. False after answering
-/// that it is of another type.
+/// Whether a step may be tried again after meeting an existing key: an expired one is deleted. False after answering
+/// that it has another type.
 Task<bool> Work::may_be_made(const Entry &entry, Type type) {
   if (entry.live && entry.type != type) {
     writer().error(wrong_type);

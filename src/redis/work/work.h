@@ -23,7 +23,8 @@
 
 namespace postern::redis {
 
-/// A function that a coroutine calls and its caller keeps; without a result it returns true.
+/// A reference to a callable that the caller of a coroutine keeps; a callable without a result counts as returning
+/// true.
 class Doing {
  public:
   template <class Function>
@@ -44,8 +45,8 @@ class Doing {
   bool (*call_)(const void *);
 };
 
-/// A key of a generic keyspace as rows have it: without the prefix of its mapping. A type of its own, for what clients
-/// call the key is in no row. Borrows from that.
+/// A key of a generic keyspace as rows store it, without the prefix of its mapping. A type of its own, because the
+/// clients' form of a key is in no row. Borrows from that form.
 class RowKey {
  public:
   RowKey(const Map &map, Bytes name) : text(name.substr(map.prefix().size())) {}
@@ -54,7 +55,7 @@ class RowKey {
   const Bytes text;
 };
 
-/// The row of a key of the generic keyspace, as it is now, and locked.
+/// The current row of a key of the generic keyspace, locked.
 struct Entry {
   std::string key{};  ///< as RowKey
   bool live = false;
@@ -74,7 +75,7 @@ class Work : public Steps {
     Resp resp;
     int64_t now_ms;
     OpenMap &open;
-    bool small = true;  ///< it does so little that it may share a turn
+    bool small = true;  ///< does so little that it may share a turn
   };
   /// Small is a command of few arguments.
   Work(Call &call, OpenMap &open)
@@ -87,28 +88,29 @@ class Work : public Steps {
  protected:
   int64_t now_ms() const { return now_ms_; }
   OpenMap &open() { return *open_; }
-  /// From now on it is about that.
+  /// Makes it work on that keyspace.
   void use(OpenMap &open) { open_ = &open; }
   OpenTable &elements(Elements which) { return *open_->elements[static_cast<size_t>(which)]; }
-  /// nullptr: a key of that type has none.
+  /// nullptr: keys of that type have none.
   OpenTable *elements_of(Type type);
-  /// The same, and all other tables with rows of such a key, whose first column is the key.
+  /// The same, and all other tables with rows of such a key; their first column is the key.
   std::vector<OpenTable *> tables_of(Type type);
 
   static Entry entry_of(RowKey key, const KeyState &state);
   KeyState state_of_cells(const Map &map, const Cells &cells) const;
   static uint64_t fresh_version();
 
-  /// `name`: a key of open(), as clients have it.
+  /// `name`: a key of open(), in the clients' form.
   RowKey row_key(Bytes name) const { return {*open_->map, name}; }
-  /// The key's row, locked: nobody else changes it or its elements before the transaction ends. An expired key is gone.
+  /// Reads and locks the key's row: other clients cannot change it or its elements before the transaction ends. Deletes
+  /// an expired key.
   Task<Entry> lock(RowKey key);
-  /// The same; if there is no such key it is made, with nothing in it, and is not live.
+  /// The same; creates a missing key, empty and not live.
   Task<Entry> make(RowKey key, Type type);
-  /// Stores an entry that was locked or made: `len`, `head` and `expires_ms` as they are in it, and another version.
-  /// With nothing in it any more the key is gone.
+  /// Stores an entry that was locked or made: its `len`, `head` and `expires_ms`, and a new version. Deletes a key that
+  /// has become empty.
   Task<> store(const Entry &entry);
-  /// Has store() be a part of the step; `edit` is one of the entry's, and lives as long.
+  /// Adds store() to the current step; `edit` belongs to the entry, and lives as long.
   class StoreEdit final : public Edit {
    public:
     explicit StoreEdit(const Entry &entry) : entry_(entry) {}
@@ -122,26 +124,25 @@ class Work : public Steps {
   };
   void add_store(const Entry &entry, StoreEdit &edit);
 
-  // What make(), a step on elements and store() do, in one step. What `add()` adds may borrow from `key`, not from the
-  // entry. An expired key goes first; they return false after answering that the key is of another type.
+  // The effect of make(), a step on elements and store(), in one step. Ops of `add()` may borrow from `key`, not from
+  // the entry. An expired key is deleted first. Returns false after answering that the key has another type.
 
   /// `count()`, after the ops on elements, updates the entry; false: nothing is stored.
   Task<bool> add_elements(RowKey key, Type type, Entry &entry, Doing add, Doing count);
-  /// For elements that depend on the entry: `meet()`, before them, updates the entry and gives their
-  /// inserts their values; false: nothing is done, and nothing answered. It is called for a new key, and then for the
-  /// one that is there.
+  /// For elements that depend on the entry: `meet()`, before them, updates the entry and gives their inserts values;
+  /// false: nothing is done or answered. It is called for a new key, and then for the existing one.
   Task<bool> add_elements_to(RowKey key, Type type, Entry &entry, Doing add, Doing meet);
-  /// A key of open() is gone; clear() and store() note that themselves.
+  /// Notes that a key of open() was deleted; clear() and store() do that themselves.
   void note_erased(Bytes key, ErasedKeys::Why why) { Steps::note_erased(open_->map->prefix(), key, why); }
-  /// What lock(), a step that changes or takes out elements, and store() do, in one step. `change()` adds the ops on
-  /// elements, which may borrow from `key`; `count()`, after them, updates the entry; false: nothing is stored.
-  /// Elements of an expired key may go. Returns false after answering that the key is of another type.
+  /// The effect of lock(), a step that changes or removes elements, and store(), in one step. `change()` adds the ops
+  /// on elements, which may borrow from `key`; `count()`, after them, updates the entry; false: nothing is stored. May
+  /// delete elements of an expired key. Returns false after answering that the key has another type.
   Task<bool> change_elements(RowKey key, Type type, Entry &entry, Doing change, Doing count);
   /// Deletes a key that was locked, and its elements.
   Task<> clear(const Entry &entry);
 
  private:
-  /// A command of more leaves the turn to others.
+  /// A larger command leaves the turn.
   static constexpr size_t arguments_in_turn_max = 64;
 
   Task<bool> at_once(RowKey key, Type type, Entry &entry, Doing add, Doing count);
@@ -155,7 +156,7 @@ class Work : public Steps {
 };
 
 /// The mapping of a command's key in the generic keyspace, with all its tables open; nullptr after answering an error.
-/// On a mapped row or value the command means nothing: the error is that the type is wrong.
+/// On a mapped row or value the command fails with the wrong-type error.
 OpenMap *open_for_work(Call &call, Bytes key);
 /// Opens the tables of elements.
 void open_elements(Call &call, OpenMap &open);
