@@ -21,7 +21,7 @@ constexpr bool needs_escape(uint64_t eight) {
 using Sixteen = uint8_t __attribute__((vector_size(16)));
 constexpr size_t step_bytes = 4 * sizeof(Sixteen);
 
-/// Copies so many bytes as they are. Whether that is how they are on the wire.
+/// Copies so many bytes unchanged. Returns whether none needs an escape.
 bool copy_step(char *to, const char *from) {
   using Halves = uint64_t __attribute__((vector_size(16)));
   const Sixteen high_bits = Sixteen{} + 0xf0;
@@ -53,7 +53,7 @@ char *escape_eight(char *to, const char *from) {
   return to + 8;
 }
 
-/// By itself, so that short values do not pay for its registers.
+/// Not inlined, so that short values do not pay for its registers.
 [[gnu::noinline]] char *escape_long(char *to, const char *from, size_t size) {
   for (; size >= step_bytes; size -= step_bytes) {
     if (copy_step(to, from)) {
@@ -87,7 +87,7 @@ char *print(char *to, const Value &value) {
   return to;
 }
 
-/// A long value is escaped in pieces: there need not be room for twice as much as all of it.
+/// A long value is escaped in pieces, so that it does not need twice its size.
 constexpr size_t piece_bytes_max = size_t{4} << 10;
 
 void put_escaped(Output &output, Bytes bytes) {
@@ -126,7 +126,7 @@ void put_row(Output &output, Row row, size_t bytes) {
 /// The kind of the failed request.
 enum class Asked : uint8_t { status, rows };
 
-/// The number in front of an error: 1 server, 2 request, 3 authentication.
+/// The number before an error: 1 server, 2 request, 3 authentication.
 char code_of(Failure failure, Asked asked) {
   switch (failure) {
     case Failure::no_table:
@@ -153,8 +153,8 @@ char code_of(Failure failure, Asked asked) {
   return '1';
 }
 
-/// The original's word for the failure of an open_index. A find with such a failure had its index open: DDL took away
-/// the object that the message names. The original answered wrong rows or none there, so there is no word to keep.
+/// The original's word for the failure of an open_index. A find with such a failure had its index open: DDL dropped the
+/// object in the message. The original answered wrong rows or none, so it has no word for that.
 Bytes open_word_of(Failure failure) {
   switch (failure) {
     case Failure::no_table:
@@ -190,7 +190,7 @@ Bytes word_of(Failure failure) {
   }
 }
 
-/// One of the numbers that the server has for all storage engines. Others mean something to one of them alone.
+/// Whether it is one of the server's error numbers for all storage engines. Others are specific to one engine.
 bool is_handler_error(int32_t code) {
   return code > 0 && code < 1000;
 }
@@ -254,7 +254,7 @@ char *escape(char *to, const char *from, size_t size) {
     to += 8;
     from += 8;
   }
-  // The rest, in words that overlap the bytes written before: they are the same on the wire as in memory.
+  // The rest, in a word that overlaps bytes written before, which need no escape.
   const auto left = static_cast<size_t>(end - from);
   if (left != 0 && size >= 8) {
     const uint64_t last = load<uint64_t>(end - 8);

@@ -15,7 +15,7 @@ namespace postern::handlersocket {
 
 /// The style of errors. The number in front (1 server, 2 request, 3 authentication) is the same in both.
 enum class ErrorStyle : uint8_t {
-  compatible,  ///< the original's word wherever it had one: `2 1 kpnum`
+  compatible,  ///< the original's code wherever it had one: `2 1 kpnum`
   text,        ///< always a sentence
 };
 
@@ -23,7 +23,7 @@ enum class ErrorStyle : uint8_t {
 /// 0x40. Returns the end of the output.
 char *escape(char *to, const char *from, size_t size);
 
-/// What open_index, authentication and refusals answer: `0 1`, or an error.
+/// The answer to open_index, authentication and refusals: `0 1`, or an error.
 class StatusReply final : public Reply {
  public:
   StatusReply(Output &output, ErrorStyle errors) : output_(output), passage_(output), errors_(errors) {}
@@ -39,8 +39,8 @@ class StatusReply final : public Reply {
   ErrorStyle errors_;
 };
 
-/// The answer to an op that fails as Failure::refused. Another failure may come first: a client that is not logged in
-/// does not learn the errors of its requests.
+/// The answer to an op that fails as Failure::refused. Another failure may take precedence: a client that is not logged
+/// in does not see the errors of its requests.
 class RefusalReply final : public Reply {
  public:
   RefusalReply(Output &output, ErrorStyle errors, Refusal refusal, Refusals &refusals)
@@ -81,16 +81,15 @@ class WriteReply final : public Reply {
 /// The answer to a find, or to a modification that returns the rows: `0 <columns>` and the values of all rows, or an
 /// error.
 ///
-/// In a fast turn row() asks for a pause instead of writing a row that makes the reply too large for one; the find is
-/// then started anew in the slow lane. There the output streams: every row is written, and row() returns the verdict of
-/// the output's valve.
+/// In a turn row() requests a pause instead of writing a row that makes the reply too large; the find then starts anew
+/// in the slow lane. There the output streams: every row is written, and row() returns the valve's decision.
 class FindReply final : public Reply {
  public:
   FindReply(Output &output, ErrorStyle errors) : output_(output), passage_(output), errors_(errors) {}
 
   Flow row(Row row) override;
-  /// Begins the reply ahead of its first row if sending may show whether the client still reads. A find that fails
-  /// after that can only close the connection.
+  /// Begins the reply before its first row if sending may show whether the client still reads. A find that fails after
+  /// that can only close the connection.
   Flow still_wanted(uint32_t columns) override;
   void done(const Outcome &outcome) override;
   Bytes written() const override;

@@ -1,4 +1,4 @@
-// lower.h: requests → ops, with the reply that each of them will be heard by.
+// lower.h: requests → ops, each with its reply.
 //
 // Everything made lives in the batch's arena. The slot an op points to is its session's.
 #pragma once
@@ -18,11 +18,11 @@ struct Replies {
   Refusals &refusals;
 };
 
-/// An op that needs no engine: an acknowledgement, or a refusal in its place in line. With a slot it fails as
-/// not_open, whatever `reason` is, if that slot is not open by then.
+/// Adds an op that needs no engine: an acknowledgement, or a refusal in order with other replies. With a slot it fails
+/// as not_open, for any `reason`, if that slot is not open then.
 void lower_answer(Reason reason, TableSlot *slot, const Replies &replies, Batch &batch);
 void lower_open(const OpenRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);
-/// A login that fails for `reason` without being tried, unless that is none.
+/// Adds a login; a `reason` other than none fails it without a try.
 void lower_login(const Login &login, Reason reason, const Replies &replies, Batch &batch);
 /// `request` lives in the batch's arena already.
 void lower_index_request(const IndexRequest &request, TableSlot &slot, const Replies &replies, Batch &batch);

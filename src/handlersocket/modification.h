@@ -1,4 +1,4 @@
-// modification.h: ModificationEdit, what U, D, + and - make of a row.
+// modification.h: ModificationEdit, the edit of a row by U, D, + and -.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace postern::handlersocket {
 
-/// Columns without a value stay as they are, values without a column mean nothing. A NULL is no number to add, so its
-/// column stays as it is, too. A decrement that would take a column from one side of zero to the other leaves the row.
+/// Columns without a value are unchanged, and values without a column are ignored. NULL cannot be added to, so such a
+/// column is unchanged, too. A decrement that would change a column's sign leaves the row unchanged.
 class ModificationEdit final : public Edit {
  public:
   ModificationEdit(Modification modification, std::span<const Value> values)

@@ -13,15 +13,14 @@
 
 namespace postern::handlersocket {
 
-/// How many names a list has, from its bytes alone.
+/// The number of names in a list.
 size_t count_names(Bytes list);
 
 /// The names of a list, without the backquotes around them. They are views into the list, or into the arena where
 /// backquotes within were doubled.
 std::span<const Bytes> parse_names(Bytes list, Arena &arena);
 
-/// The position that the name of an index may stand for, if there is no index of that name: -1 unless it is a decimal
-/// number.
+/// The position that an index's name denotes if no index has that name: -1 unless it is a decimal number.
 int32_t index_position(Bytes name);
 
 }  // namespace postern::handlersocket

@@ -1,8 +1,7 @@
-// open_indexes.h: OpenIndexes, what one session's index ids stand for.
+// open_indexes.h: OpenIndexes, the open indexes of one session by their ids.
 //
-// Clients count ids up from 0 or 1 and never close one, so an id is found by its distance from the smallest;
-// any other ids work and are searched for. Holds no memory before the first open, then 16 bytes an id and the
-// slot. Owned by its session.
+// Clients number ids from 0 or 1 and never close one, so an id is found by its distance from the smallest; other ids
+// are searched for. Holds no memory before the first open, then 16 bytes an id and the slot. Owned by its session.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 
 namespace postern::handlersocket {
 
-/// While an id is being re-opened, only the engine knows which of the two opens a request will act on.
+/// While an id is being re-opened, only the engine knows which of the two opens a request will use.
 inline constexpr uint32_t unknown_filter_columns = UINT32_MAX;
 
 struct OpenIndex {
@@ -48,7 +47,7 @@ class OpenIndexes {
     return indexes_[place] = {.id = id, .filter_columns = filter_columns};
   }
 
-  /// Every open so far has run: forgets those that failed and the specs that the others replaced.
+  /// Called when all opens have run: drops failed ones and the specs that the others replaced.
   void settle() {
     for (OpenIndex *index = begin(); index != end(); ++index) {
       index->slot = TableSlot::settle(std::move(index->slot));
@@ -68,7 +67,7 @@ class OpenIndexes {
     return std::lower_bound(begin(), end(), id,
                             [](const OpenIndex &index, uint64_t wanted) { return index.id < wanted; });
   }
-  /// For a power of two of them there is room, at least: the next one needs twice that.
+  /// The capacity is a power of two: the next index doubles it.
   void make_room() {
     auto more = std::make_unique<OpenIndex[]>(std::max<size_t>(2 * size_t{size_}, 1));
     std::move(begin(), end(), more.get());

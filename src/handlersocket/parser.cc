@@ -52,8 +52,8 @@ Modification modification_of(Bytes token, bool &rows_wanted) {
   return Modification::none;
 }
 
-/// The values that `size` announces. Those after the first `kept` are skipped: a key is refused for that later, and a
-/// row's values beyond its columns mean nothing.
+/// Reads the values that `size` announces. Values after the first `kept` are skipped: a key is refused for that later,
+/// and a row's surplus values are ignored.
 Failure read_values(Tokens &tokens, uint64_t size, uint64_t kept, Arena &arena, std::span<const Value> &values,
                     bool &complete) {
   // The line bounds how many there can be, whatever it announces.
@@ -75,7 +75,7 @@ Reason read_in_list(Tokens &tokens, uint32_t values_max, Arena &arena, Find &fin
   if (size == 0) return Refusal::empty_in_list;
   if (size > values_max) return Refusal::too_many_key_values;
   const std::span<Value> values = arena.array<Value>(size);
-  // Values that the line announces and does not have are empty strings, as in the original.
+  // Values that are announced but missing are empty strings, as in the original.
   for (Value &value : values) {
     if (!tokens.take_value(value)) return Failure::syntax;
   }
@@ -159,7 +159,7 @@ Reason parse_index_request(Tokens &tokens, const Rules &rules, Arena &arena, Ind
 
   bool complete = true;
   std::span<const Value> values;
-  // A key with too many values is refused later, but what follows it is looked at before.
+  // A key with too many values is refused later, after the rest of the line is parsed.
   const uint64_t kept = inserts ? limits::columns_max : size > limits::key_parts_max ? 0 : size;
   Reason reason = read_values(tokens, size, kept, arena, values, complete);
   if (!reason.is_none()) return reason;

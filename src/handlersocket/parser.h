@@ -1,7 +1,7 @@
-// parser.h: a line's tokens → a request, or why there is none.
+// parser.h: a line's tokens → a request, or the reason for refusing it.
 //
-// Total: any bytes give one or the other. Every number is compared with its limit before it sizes anything. The
-// order in which failures are looked for is the original's; grammar.md has it.
+// Total: any bytes give one or the other. Every number is compared with its limit before it sizes anything. Failures
+// are checked in the original's order; grammar.md has it.
 //
 //   Tokens tokens(line, end);
 //   switch (command_of(tokens.take())) ...

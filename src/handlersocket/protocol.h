@@ -27,7 +27,7 @@ struct Settings {
   Access access = Access::read;
   /// The secret that a client has to send before anything else; empty for none. Ignored if `accounts` is set.
   Secret secret{};
-  /// Clients log in as accounts of the database, and their grants decide.
+  /// Clients log in as accounts of the server, with their grants.
   bool accounts = false;
   Changing<size_t> request_bytes_max = limits::request_bytes_max;
   Changing<uint32_t> open_indexes_max = limits::open_indexes_max;
@@ -45,12 +45,12 @@ class HandlerSocket final : public Protocol {
   const Settings &settings() const { return settings_; }
   /// Takes over the secret and the Changing settings. Any thread.
   void change(const Settings &settings);
-  /// What its sessions refused. Any thread may count and sum.
+  /// The refusals of its sessions. Any thread may count and sum.
   Refusals &refusals() { return refusals_; }
   const Refusals &refusals() const { return refusals_; }
 
  private:
-  Settings settings_;  // of which change() changes a part
+  Settings settings_;  // change() changes some of them
   Refusals refusals_;
 };
 

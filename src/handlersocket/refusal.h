@@ -1,4 +1,4 @@
-// refusal.h: why a line is not done. The rows of this protocol's own refusals are in refusal.def.
+// refusal.h: Reason, why a line is refused. The rows of this protocol's own refusals are in refusal.def.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct Reason {
   Refusal refusal = Refusal::none;
 };
 
-/// What all sessions of a protocol refused.
+/// Counts the refusals of all sessions of a protocol.
 using Refusals = ThreadTallies<Refusal>;
 
 }  // namespace postern::handlersocket

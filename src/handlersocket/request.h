@@ -1,4 +1,4 @@
-// request.h: what one request line says, as views into it.
+// request.h: the contents of one request line, as views into it.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct OpenRequest {
   TableSpec spec;
 };
 
-/// `A <type> <key>`; the key as it came, for it is compared without unescaping. After type `2` come a user and a
+/// `A <type> <key>`; the key as received, because it is compared without unescaping. After type `2` come a user and a
 /// password, which parse_login() reads.
 struct AuthenticateRequest {
   Bytes type;
@@ -40,11 +40,11 @@ enum class Modification : uint8_t {
 
 /// `<id> <operator> <n> <value>{n} ...`: a find, a find with a modification, or an insert.
 struct IndexRequest {
-  /// find, insert or edit, as the line asks
+  /// find, insert or edit
   Verb verb = Verb::find;
   Find find{};                                     ///< find, edit
   Modification modification = Modification::none;  ///< edit
-  bool rows_wanted = false;                        ///< edit: with `?`, the rows as they were are the reply
+  bool rows_wanted = false;                        ///< edit: with `?`, the reply has the old rows
   OnDuplicate on_duplicate = OnDuplicate::fail;    ///< insert
   std::span<const Value> values{};                 ///< insert: the row's; edit: the modification's
 };

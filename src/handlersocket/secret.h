@@ -1,4 +1,4 @@
-// secret.h: Secret, what clients of a port have to know. Any thread; it may be replaced while they ask.
+// secret.h: Secret, the secret for clients of a port. Any thread; it may be replaced at any time.
 #pragma once
 
 #include "base/bytes.h"
@@ -13,7 +13,7 @@ class Secret : public ChangingText {
   bool empty() const {
     return look([](Bytes text) { return text.empty(); });
   }
-  /// In a time that does not depend on where they differ.
+  /// Compares in a time that does not depend on the first difference.
   bool is(Bytes offered) const {
     return look([offered](Bytes text) { return equal_constant_time(text, offered); });
   }

@@ -22,7 +22,7 @@ HandlerSocketSession::HandlerSocketSession(HandlerSocket &protocol, Output &outp
     : protocol_(protocol),
       output_(output),
       peer_(peer),
-      // With accounts the engine decides, op by op: a login has not been tried when what follows it is read.
+      // With accounts the engine decides for each op: requests after a login are parsed before the login is tried.
       authorized_(settings().accounts || settings().secret.empty()) {}
 
 void HandlerSocket::change(const Settings &settings) {
@@ -126,7 +126,7 @@ void HandlerSocketSession::authenticate(Tokens &tokens, Batch &batch) {
 
 void HandlerSocketSession::log_in(Tokens &tokens, Batch &batch) {
   Login login;
-  // What cannot be a login is one that fails: like a wrong password it leaves nobody logged in.
+  // A malformed login is a failed one: as after a wrong password, no account is logged in.
   const Reason reason = tokens.take() == "2" ? Reason(parse_login(tokens, login)) : Refusal::unknown_authentication;
   lower_login(login, reason, replies(), batch);
 }
@@ -144,7 +144,7 @@ void HandlerSocketSession::act_on_index(Bytes id, Tokens &tokens, Batch &batch) 
   lower_index_request(request, *index->slot, replies(), batch);
 }
 
-/// Failures that a client may learn of before it has logged in.
+/// Answers failures that a client may see before it has logged in.
 void HandlerSocketSession::answer_anybody(Failure failure, Batch &batch) {
   batch.act_for(nullptr);
   answer(failure, batch);

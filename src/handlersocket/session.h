@@ -1,5 +1,4 @@
-// session.h: HandlerSocketSession, the protocol state of one connection: whether it may ask, and what its index
-// ids stand for.
+// session.h: HandlerSocketSession, the protocol state of one connection: its authorization and its open indexes.
 //
 // Owned by its connection and touched by one thread at a time. Small: a door has tens of thousands of them.
 #pragma once
@@ -32,11 +31,11 @@ class HandlerSocketSession : public Session {
   }
 
  protected:
-  /// Of a door with Settings::accounts alone.
+  /// Only for a door with Settings::accounts.
   virtual Identity *identity() { return nullptr; }
 
  private:
-  /// False: this is no client, and there is nothing to be said to it.
+  /// False: the peer is no HandlerSocket client, and gets no answer.
   bool take_line(char *line, char *end, Batch &batch);
   void open_index(Tokens &tokens, Batch &batch);
   void authenticate(Tokens &tokens, Batch &batch);
@@ -56,7 +55,7 @@ class HandlerSocketSession : public Session {
 };
 static_assert(sizeof(HandlerSocketSession) <= 48);
 
-/// One whose client logs in as an account.
+/// A session with a login as an account.
 class AccountSession final : public HandlerSocketSession {
  public:
   AccountSession(HandlerSocket &protocol, Output &output, const Peer &peer)

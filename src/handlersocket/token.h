@@ -1,8 +1,8 @@
 // token.h: one request line, token by token.
 //
-// A line is split at each TAB: a line without one is a single token, and two TABs in a row have an empty token
-// between them. Tokens are views into the line; value() unescapes in place, so a token is read as a value once at
-// most. Nothing here allocates or fails except value(), on a malformed escape.
+// A line is split at each TAB: a line without one is a single token, and two TABs in a row have an empty token between
+// them. Tokens are views into the line; value() unescapes in place, so read each token as a value at most once. Nothing
+// here allocates; only value() can fail, on a malformed escape.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ inline constexpr char null_token = '\x00';
 inline constexpr char escape_mark = '\x01';
 inline constexpr unsigned char escape_shift = 0x40;
 
-/// A number as the original reads it: bytes that are not digits are left out, none at all is 0. Where the
-/// original wraps around at 2^32, the largest number stands for everything beyond it.
+/// Parses a number as the original does: bytes that are not digits are skipped, and no digit gives 0. Where the
+/// original wraps around at 2^32 this saturates.
 inline uint64_t natural(Bytes token) {
   uint64_t number = 0;
   for (const char byte : token) {
@@ -52,7 +52,7 @@ class Tokens {
     return {token, static_cast<size_t>(stop - token)};
   }
 
-  /// natural() of the next token, which mostly is a single digit.
+  /// natural() of the next token, which is usually a single digit.
   uint64_t take_natural() {
     const ptrdiff_t left = next_ == nullptr ? 0 : end_ - next_;
     if (left == 1 || (left > 1 && next_[1] == tab)) {
@@ -65,8 +65,8 @@ class Tokens {
     return take_longer_natural();
   }
 
-  /// The next token as a value, the empty string if there is none. False if an escape in it is malformed. In line,
-  /// since a call for each value of an IN list would cost as much as the value.
+  /// The next token as a value, the empty string if there is none. False if an escape in it is malformed. Inlined,
+  /// because a call for each value of an IN list would cost as much as the value.
   [[nodiscard, gnu::always_inline]] inline bool take_value(Value &value) {
     if (next_ == nullptr) {
       value = Value::of({});
@@ -84,7 +84,7 @@ class Tokens {
     return true;
   }
 
-  /// Leaves out `count` tokens; false if there were fewer.
+  /// Skips `count` tokens; false if there were fewer.
   bool skip(uint64_t count) {
     for (; count != 0 && more(); --count) take();
     return count == 0;
@@ -94,14 +94,14 @@ class Tokens {
   size_t left() const { return next_ == nullptr ? 0 : static_cast<size_t>(std::count(next_, end_, tab)) + 1; }
 
  private:
-  /// Apart from its caller, which is small and wanted in many places.
+  /// Not inlined, because its small caller is used in many places.
   [[gnu::noinline]] uint64_t take_longer_natural() { return natural(take()); }
 
   /// Most tokens are a few bytes long, where eight bytes at once beat a call of memchr.
   char *find_tab(char *at) const {
     static_assert(std::endian::native == std::endian::little, "the first of eight bytes is the lowest");
     for (const char *const near = at + 16; at != near && end_ - at >= 8; at += 8) {
-      // The lowest bit of all is a TAB's; above it the borrow may mark other bytes, too.
+      // The lowest set bit belongs to a TAB; above it the borrow may mark other bytes, too.
       const uint64_t zero_at_tab = load<uint64_t>(at) ^ every_byte(tab);
       const uint64_t tabs = (zero_at_tab - every_byte(0x01)) & ~zero_at_tab & every_byte(0x80);
       if (tabs != 0) return at + std::countr_zero(tabs) / 8;

@@ -6,7 +6,7 @@
 namespace postern::items {
 
 /// Larger with every call, in this process and, as long as the clock goes forward, in those after it: a CAS never
-/// comes back, not even for an item that was deleted and made again.
+/// repeats, not even for an item that was deleted and made again.
 uint64_t next_cas();
 
 }  // namespace postern::items

@@ -7,7 +7,7 @@
 namespace postern::items {
 namespace {
 
-/// Rows read of each table; more are no mapping that anybody made by hand.
+/// Rows read of each table; more cannot be a mapping made by hand.
 constexpr uint64_t rows_max = 10'000;
 
 }  // namespace
@@ -42,7 +42,7 @@ void Refresh::Reading::restart() {
 Refresh::Refresh(ConfigTables &config, bool claimed)
     : config_(config), claimed_(claimed), tables_(std::make_unique<Table[]>(config.tables().size())) {}
 
-/// Not before: while the tables are held by somebody, one client waits for them, and not one more each second.
+/// Only now: while the tables are locked one client waits for them, not one more each second.
 Refresh::~Refresh() {
   if (claimed_) config_.end_claim(clock_ms());
 }

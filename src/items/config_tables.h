@@ -1,7 +1,7 @@
-// config_tables.h: ConfigTables, the tables with a door's configuration, as they were read last.
+// config_tables.h: ConfigTables, the tables with a door's configuration, as last read.
 //
-// One for all sessions of a protocol. No thread reads the tables by itself: a session whose snapshot is old adds a
-// Refresh to its batch, at most one session a second, so that a change is in effect about a second after its commit.
+// One for all sessions of a protocol. No thread reads the tables by itself: a session with an old snapshot adds a
+// Refresh to its batch, at most one session a second, so that a change takes effect about a second after its commit.
 #pragma once
 
 #include <atomic>
@@ -17,21 +17,21 @@
 
 namespace postern::items {
 
-/// One table as it was read: its rows as text, NULL as nothing.
+/// One table as read: its rows as text, NULL as the empty text.
 struct MappingTable {
   std::vector<std::vector<std::string>> rows{};
   Failure failure = Failure::none;
-  std::string message{};  ///< the failure's, for people
+  std::string message{};  ///< text of the failure
 
   bool there() const { return failure == Failure::none; }
-  /// It could not be read just now, which says nothing about the table itself.
+  /// Whether it could not be read for a temporary reason.
   bool passing() const;
 };
 
 class ConfigTables {
  public:
   struct Table {
-    Bytes name;  ///< it has a primary key, and its rows come in that order
+    Bytes name;  ///< it has a primary key, by which its rows are sorted
     std::span<const Bytes> columns;
   };
   static constexpr int64_t refresh_ms = 1'000;
@@ -47,14 +47,14 @@ class ConfigTables {
   /// The number of snapshots published so far; 0: nothing was read yet.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  /// Whether the caller shall read the tables now: true for one caller a second, and for none while one does so. That
+  /// Whether the caller shall read the tables now: true for one caller a second, and for none during a reading. That
   /// caller makes a Refresh.
   bool claim_refresh(int64_t now_ms) {
     int64_t due_ms = due_ms_.load(std::memory_order_relaxed);
     return now_ms >= due_ms && due_ms_.compare_exchange_strong(due_ms, INT64_MAX);
   }
   void end_claim(int64_t now_ms) { due_ms_.store(now_ms + refresh_ms, std::memory_order_relaxed); }
-  /// Whether the last read is so old, since no session asked for long, that a change might be missed.
+  /// Whether the last read is so old, because no session was active, that a change might be missed.
   bool stale(int64_t now_ms) const { return now_ms >= read_ms_.load(std::memory_order_relaxed) + 2 * refresh_ms; }
 
   /// The rows, in the order of the tables.
@@ -73,7 +73,7 @@ class ConfigTables {
   std::atomic<int64_t> read_ms_{0};
 };
 
-/// One reading of the tables, owned by whoever runs its ops. Outlives them.
+/// One reading of the tables, owned by the caller that runs its ops. Outlives them.
 class Refresh {
  public:
   explicit Refresh(ConfigTables &config, bool claimed = false);
@@ -81,13 +81,13 @@ class Refresh {
   Refresh &operator=(const Refresh &) = delete;
   ~Refresh();
 
-  /// Adds its ops, on behalf of nobody.
+  /// Adds its ops, without an identity.
   void add_to(Batch &batch);
   /// The ops are done.
   void publish(int64_t now_ms);
 
  private:
-  /// Hears both ops of one table.
+  /// Receives the results of both ops of one table.
   class Reading final : public Reply {
    public:
     Flow row(Row row) override;

@@ -20,7 +20,7 @@ namespace postern::items {
 enum class Policy : uint8_t {
   table,
   memory,
-  disabled,  ///< nowhere: gets miss, everything else succeeds without effect
+  disabled,  ///< disabled: gets miss, everything else succeeds without effect
 };
 
 struct Policies {
@@ -32,14 +32,14 @@ struct Policies {
   bool operator==(const Policies &) const = default;
 };
 
-/// One container's row in the mapping, as people wrote it.
+/// One container's row in the mapping, unchecked.
 struct ContainerRow {
   std::string name;
   std::string database;
   std::string table;
   std::string key_columns;
   std::string value_columns;
-  std::string flags_column;  ///< "0" or empty: there is none, here and in the next two
+  std::string flags_column;  ///< "0" or empty: none, here and in the next two
   std::string cas_column;
   std::string expiry_column;
   std::string index;
@@ -59,7 +59,7 @@ class Container {
   const std::string &name() const { return row_.name; }
   Bytes separator() const { return row_.separator; }
   const Policies &policies() const { return row_.policies; }
-  /// The error in the row, for people; empty if it can be used.
+  /// The error in the row; empty if it can be used.
   const std::string &problem() const { return problem_; }
 
   uint32_t key_columns() const { return key_columns_; }
@@ -73,9 +73,9 @@ class Container {
   bool keeps_cas() const { return cas_column_ != no_column; }
   bool keeps_expiry() const { return expiry_column_ != no_column; }
 
-  /// What to open. Borrows from the container.
+  /// The spec to open. Borrows from the container.
   TableSpec spec() const;
-  /// `schema/table`, for people.
+  /// `schema/table`, for messages.
   const std::string &place() const { return place_; }
   /// The last error of its table. Any thread.
   Trouble &trouble() const { return trouble_; }
@@ -98,13 +98,12 @@ class Container {
   mutable Trouble trouble_;
 };
 
-/// Takes the pieces of a joined key or value one by one: each ends at the separator, the last one takes all that is
-/// left.
+/// Splits a joined key or value into parts: each ends at the separator, the last takes the rest.
 class Pieces {
  public:
   Pieces(Bytes joined, Bytes separator, uint32_t count) : rest_(joined), separator_(separator), left_(count) {}
 
-  /// False if there is none left: fewer pieces than columns.
+  /// False if none is left: fewer parts than columns.
   bool next(Bytes &piece) {
     if (left_ == 0 || ended_) return false;
     --left_;
@@ -136,7 +135,7 @@ inline uint64_t number_in(const Value &value) {
   return 0;
 }
 
-/// An item's CAS, flags and expiry as its row has them.
+/// An item's CAS, flags and expiry from its row.
 struct ItemState {
   uint64_t cas = 0;
   uint32_t flags = 0;

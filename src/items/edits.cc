@@ -25,7 +25,7 @@ Decision ItemEdit::present(Row row, Draft &next) {
   if (is_expired(seen_.state.expires_at, now_)) {
     seen_.expired = true;
     if (command_.action == ItemAction::erase) return Decision::erase;
-    // Only what would have made a new item is shown to an insert.
+    // Only commands that make a new item reach an insert.
     return command_.makes_item() ? store(next) : Decision::keep;
   }
   if (command_.compares && seen_.state.cas != command_.cas && command_.action != ItemAction::add) {
@@ -53,7 +53,7 @@ Decision ItemEdit::store(Draft &next) {
   return Decision::write;
 }
 
-/// On which of several value columns append and prepend work the client says, by the flags.
+/// The client's flags choose the value column of append and prepend.
 Decision ItemEdit::join(Draft &next) {
   const uint32_t chosen = command_.flags < container_.value_columns() ? command_.flags : 0;
   next.extend(container_.first_value_column() + chosen, command_.value, command_.action == ItemAction::prepend);
@@ -61,7 +61,7 @@ Decision ItemEdit::join(Draft &next) {
   return Decision::write;
 }
 
-/// On which of several value columns increment and decrement work the row says, by its flags.
+/// The row's flags choose the value column of increment and decrement.
 Decision ItemEdit::count(Row row, Draft &next) {
   const uint32_t chosen = seen_.state.flags < container_.value_columns() ? seen_.state.flags : 0;
   const uint32_t column = container_.first_value_column() + chosen;

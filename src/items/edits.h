@@ -1,6 +1,6 @@
-// edits.h: what each command makes of the row that is there.
+// edits.h: the edit of each command on an existing row.
 //
-// Pure functions of the row, but that they note it for the reply. They live in the batch's arena.
+// Pure functions of the row, except that they note it for the reply. They live in the batch's arena.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace postern::items {
 
-/// What an edit saw of the item, if it was there.
+/// An edit's note of the item, if it exists.
 struct Seen {
-  bool found = false;      ///< there was one, with the CAS that was asked for
-  bool other_cas = false;  ///< there was one, with another
-  bool expired = false;    ///< there was none any more
+  bool found = false;      ///< it existed, with the requested CAS
+  bool other_cas = false;  ///< it existed, with another CAS
+  bool expired = false;    ///< it was absent or expired
   bool no_number = false;
   uint64_t number = 0;  ///< increment and decrement: the new value
   ItemState state{};    ///< as it is now
 };
 
-/// Carries out one command on the row of its key. An expired item counts as none: an insert overwrites it, everything
-/// else leaves it, but for a deletion, which takes the row along.
+/// Carries out one command on the row of its key. An expired item counts as absent: an insert overwrites it, a deletion
+/// deletes its row, and everything else leaves it.
 class ItemEdit final : public Edit {
  public:
-  /// `values` is the whole row that an item made anew has, in the order of the container's columns.
+  /// `values` is the whole row of a new item, in the order of the container's columns.
   ItemEdit(const ItemCommand &command, const Container &container, std::span<const Value> values, int64_t now)
       : command_(command), container_(container), values_(values), now_(now) {}
 

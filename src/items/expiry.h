@@ -1,4 +1,4 @@
-// expiry.h: when an item is over. The protocol chooses the clock, and with it the unit; 0 is never.
+// expiry.h: when an item expires. The protocol chooses the clock and its unit; 0 is never.
 #pragma once
 
 #include <cstdint>

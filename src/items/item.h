@@ -1,4 +1,4 @@
-// item.h: items and outcomes as protocols see them.
+// item.h: items and outcomes, for protocols.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace postern::items {
 
-/// One item. Borrowed for the length of the call.
+/// One item. Borrowed during the call.
 struct Item {
   Bytes value{};
   uint32_t flags = 0;
   uint64_t cas = 0;        ///< 0: the container keeps none
   int64_t expires_at = 0;  ///< 0: never
-  int64_t now = 0;         ///< the same clock, for the time it has left
+  int64_t now = 0;         ///< the present time on the same clock, to compute the time left
 };
 
-/// How a command went that was carried out.
+/// The result of a command that was carried out.
 enum class Result : uint8_t {
   done,        ///< stored, deleted, touched, counted, flushed as asked; for a get: the item was passed on
   not_found,   ///< there is no such item
-  exists,      ///< there is one, with another CAS
-  not_stored,  ///< there is one (add), or there is none (replace, append, prepend)
+  exists,      ///< the item has another CAS
+  not_stored,  ///< the item exists (add), or does not (replace, append, prepend)
   not_a_number,
 };
 
@@ -31,8 +31,8 @@ struct ItemOutcome {
   Failure failure = Failure::none;  ///< if not none, nothing has changed
   Bytes message{};                  ///< the failure's, for people; may be empty. Borrowed for the length of the call.
   Result result = Result::done;     ///< if there is no failure
-  bool made = false;                ///< increment, decrement on a table: there was no item, and one was made
-  bool expired = false;             ///< a get has met an item that is over
+  bool made = false;                ///< increment, decrement on a table: a missing item was made
+  bool expired = false;             ///< a get has met an expired item
   uint64_t cas = 0;                 ///< the item's new one, if it was written; 0: the container keeps none
   uint64_t number = 0;              ///< increment, decrement: the new one, and the item's flags and expiry
   uint32_t flags = 0;

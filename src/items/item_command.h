@@ -1,4 +1,4 @@
-// item_command.h: ItemCommand, a client's command on one item, whatever protocol it speaks.
+// item_command.h: ItemCommand, a client's command on one item, in any protocol.
 //
 // Plain values and views, which live until the batch is settled.
 #pragma once
@@ -11,7 +11,7 @@
 namespace postern::items {
 
 enum class ItemAction : uint8_t {
-  get,  ///< with ItemCommand::touches also gives the item another expiry
+  get,  ///< with ItemCommand::touches also sets the item's expiry
   touch,
   set,
   add,
@@ -26,12 +26,12 @@ enum class ItemAction : uint8_t {
 
 struct ItemCommand {
   ItemAction action = ItemAction::get;
-  bool touches = false;   ///< get, increment, decrement: the item takes `expires_at`, too
+  bool touches = false;   ///< get, increment, decrement: also sets the item's expiry to `expires_at`
   bool creates = false;   ///< increment, decrement: if there is no item, one is made of `initial`; append, prepend: of
                           ///< `value`. It expires at `expires_at`.
   bool compares = false;  ///< the action is only for an item with CAS `cas`
   bool sets_cas = false;  ///< the item's CAS shall be `new_cas`, else it is the next one
-  uint32_t flags = 0;     ///< append, prepend: which of several value columns, the first if there is none of the number
+  uint32_t flags = 0;     ///< append, prepend: number of the value column; the first if there is none of that number
   Bytes key{};
   Bytes value{};
   int64_t expires_at = 0;  ///< on the caller's clock, which is that of the container's column; 0: never
@@ -42,9 +42,9 @@ struct ItemCommand {
 
   bool joins() const { return action == ItemAction::append || action == ItemAction::prepend; }
   bool counts() const { return action == ItemAction::increment || action == ItemAction::decrement; }
-  /// Whether it makes an item where there is none.
+  /// Whether it creates a missing item.
   bool makes_item() const { return action == ItemAction::add || creates || (action == ItemAction::set && !compares); }
-  /// What increment and decrement make of a number: they go round at the upper end and stop at zero.
+  /// The result of increment and decrement, which wrap around at the upper end and stop at zero.
   uint64_t changed(uint64_t number) const {
     return action == ItemAction::increment ? number + delta : number - std::min(number, delta);
   }

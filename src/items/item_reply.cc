@@ -62,7 +62,7 @@ Item item_of(Bytes value, const ItemState &state, int64_t now) {
   return {.value = value, .flags = state.flags, .cas = state.cas, .expires_at = state.expires_at, .now = now};
 }
 
-/// `written`: there is an item now that is as the command has it.
+/// `written`: the item now is as the command wants it.
 Result result_of(const ItemCommand &command, const Seen &seen, bool written) {
   if (seen.other_cas) return Result::exists;
   if (seen.no_number) return Result::not_a_number;
@@ -135,7 +135,7 @@ void ItemReply::tell_written(const Outcome &outcome) {
     return answer({.failure = lost_, .result = told_ ? Result::done : Result::not_found, .expired = seen.expired});
   const bool inserts = work_ == Work::insert;
   const bool made = inserts && outcome.changed != 0 && !seen.found;
-  // A row that had just the values of a set already counts as not changed.
+  // A row that had exactly the values of a set already counts as unchanged.
   const bool is_plain_set = inserts && command_.action == ItemAction::set;
   const bool written = is_plain_set || made || (seen.found && command_.action != ItemAction::add);
   ItemOutcome told{.result = result_of(command_, seen, written), .made = made && command_.counts()};

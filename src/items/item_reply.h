@@ -26,11 +26,11 @@
 
 namespace postern::items {
 
-/// Why a command means nothing in its container.
+/// Why a command does not suit its container.
 enum class Misfit : uint8_t {
   none,
   key_parts,  ///< the key has fewer parts than there are key columns
-  no_cas,     ///< the command is about a CAS, and the container keeps none
+  no_cas,     ///< the command uses a CAS, and the container has none
 };
 
 class ItemReply : public Reply {
@@ -41,8 +41,8 @@ class ItemReply : public Reply {
 
   /// Adds the op of the command on the container's table, for the batch's identity. A misfit adds nothing.
   [[nodiscard]] Misfit add_to(Batch &batch);
-  /// The same where the items are in memory. It is carried out when its turn among the ops has come, and once: a change
-  /// stays even if the transaction of the ops around it is lost and they are run again. The container has its space.
+  /// The same for items in memory. It is carried out in order with the other ops, and only once: a change stays even if
+  /// the transaction of the ops around it is lost and they are run again. The container has its space.
   void add_to(Batch &batch, Cache &cache);
 
   Flow row(Row row) final;
@@ -58,15 +58,15 @@ class ItemReply : public Reply {
   int64_t now() const { return now_; }
   bool in_memory() const { return work_ == Work::memory; }
 
-  /// The item of a get. `pause`: as Reply::row() has it; nothing pauses a get in memory. Calls nothing of items: an
-  /// item in memory is locked.
+  /// The item of a get. `pause`: as in Reply::row(); a get in memory does not pause. Must not call the cache: an item
+  /// in memory is locked.
   virtual Flow answer(const Item &item) = 0;
-  /// The outcome. After a get that has passed on its item: if it failed all the same, that item does not count.
+  /// The outcome. If a get fails after it has passed on its item, that item does not count.
   virtual void answer(const ItemOutcome &outcome) = 0;
   virtual void take_back() = 0;
   /// See Reply::still_wanted().
   virtual Flow has_reader() { return Flow::more; }
-  /// Asked before a get in memory, which cannot be put off: if false it fails as reply_too_large.
+  /// Called before a get in memory, which cannot be deferred: if false it fails as reply_too_large.
   virtual bool has_room() { return true; }
 
  private:
@@ -102,7 +102,7 @@ class ItemReply : public Reply {
   bool expired_ = false;
 };
 
-/// Replies to the deletion of an item that was found expired, which no client asked for.
+/// Replies to the deletion of an expired item, without a client's request.
 class ErasedReply : public Reply {
  public:
   explicit ErasedReply(OpenContainer &target) : target_(target) {}

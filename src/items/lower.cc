@@ -9,7 +9,7 @@
 namespace postern::items {
 namespace {
 
-/// Answers no client: clients learn why a table is not open when they ask for an item of it.
+/// Answers no client: commands on an item of the table report why it is not open.
 class OpenReply final : public Reply {
  public:
   OpenReply(OpenContainer &target, Bytes protocol) : target_(target), protocol_(protocol) {}
@@ -20,7 +20,7 @@ class OpenReply final : public Reply {
     if (outcome.failure == Failure::none) return container.trouble().forget();
     target_.message = "container '" + container.name() + "' (" + container.place() + "): ";
     target_.message += outcome.message.empty() ? failure_text(outcome.failure) : outcome.message;
-    // That is the mapping's fault, which an administrator must know.
+    // The mapping is wrong, which the administrator must know.
     const bool mapping_wrong = kind_of(outcome.failure) == FailureKind::schema;
     if (mapping_wrong && container.trouble().note(target_.message))
       log::error("%.*s: %s", static_cast<int>(protocol_.size()), protocol_.data(), target_.message.c_str());
@@ -98,7 +98,7 @@ Misfit ItemReply::add_to(Batch &batch) {
     return Misfit::none;
   }
   const bool gets = command_.action == ItemAction::get;
-  // An expiry that is not kept needs no row to be written.
+  // Without an expiry column no row has to be written.
   const bool reads =
       (gets && !command_.touches) || ((gets || command_.action == ItemAction::touch) && !container.keeps_expiry());
   const std::span<Value> row = batch.arena().array<Value>(reads ? container.key_columns() : container.columns());

@@ -14,8 +14,8 @@ namespace postern::items {
 /// the mapping is also logged, once, in the name of `protocol`, which lives for ever.
 void add_open(OpenContainer &target, Bytes protocol, Batch &batch);
 
-/// Deletes the item if it is still expired; nobody asked for that, so it may fail. `now`: on the clock of
-/// ItemCommand::expires_at.
+/// Deletes the item if it is still expired; failures are ignored, because no client requested it. `now`: on the clock
+/// of ItemCommand::expires_at.
 void add_erase_expired(Bytes key, OpenContainer &target, ErasedReply &reply, int64_t now, Batch &batch);
 
 }  // namespace postern::items

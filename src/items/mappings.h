@@ -1,7 +1,7 @@
-// mappings.h: Mappings, which containers there are: the tables in which a protocol keeps them, as they were read last.
+// mappings.h: Mappings, the containers of a protocol, from their tables as last read.
 //
-// One for all sessions of a protocol. A session holds the snapshot it works with; a new `generation` means that there
-// is another snapshot.
+// One for all sessions of a protocol. A session holds the snapshot that it works with; a new `generation` announces
+// another snapshot.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace postern::items {
 struct Mapping {
   std::vector<ContainerRow> rows{};
   std::string delimiter = ".";        ///< between a container's name and the key, where clients name one
-  std::string trouble{};              ///< why there is no container, for people
-  std::vector<std::string> doubts{};  ///< what could not be read beside the containers
+  std::string trouble{};              ///< why there is no container
+  std::vector<std::string> doubts{};  ///< errors in other tables than containers
 };
 
-/// Where a protocol keeps its mapping, and what that means. All views live for ever.
+/// The tables of a protocol's mapping, and their parser. All views live for ever.
 struct MappingSource {
   using Table = ConfigTables::Table;
 
@@ -34,10 +34,10 @@ struct MappingSource {
   Mapping (*understand)(std::span<const MappingTable> tables);  ///< in the order of `tables`
 };
 
-/// Immutable, and never empty-handed: without containers it says why.
+/// Immutable; without containers it has the reason.
 struct Snapshot {
   std::vector<std::shared_ptr<const Container>> containers;  ///< by name
-  std::shared_ptr<const Container> standard;                 ///< for connections that have named none
+  std::shared_ptr<const Container> standard;                 ///< for connections that have not chosen one
   std::string delimiter;
   std::string trouble;
   std::vector<std::string> doubts;

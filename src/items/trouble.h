@@ -9,21 +9,21 @@ namespace postern::items {
 
 class Trouble {
  public:
-  /// True for the first caller, which logs it. Throws std::bad_alloc.
+  /// Notes an error; true for the first caller, which logs it. Throws std::bad_alloc.
   bool note(const std::string &words) {
     const std::lock_guard guard(mutex_);
     words_ = words;
     present_.store(true, std::memory_order_relaxed);
     return !told_ && (told_ = true);
   }
-  /// The table could be opened.
+  /// Clears the error: the table could be opened.
   void forget() {
     if (!present_.load(std::memory_order_relaxed)) return;
     const std::lock_guard guard(mutex_);
     words_.clear();
     present_.store(false, std::memory_order_relaxed);
   }
-  /// For people; empty: none is known.
+  /// The error text; empty: none.
   std::string words() const {
     const std::lock_guard guard(mutex_);
     return words_;

@@ -17,7 +17,7 @@
 
 namespace postern::memcached {
 
-/// Where an answer goes.
+/// The destination of an answer.
 class Answer {
  protected:
   Answer(const Request &request, const ReplyContext &with)
@@ -109,7 +109,7 @@ class PlaceAnswer final : public Reply, KeyAnswer {
   const OpenContainer &target_;
 };
 
-/// Answers a request that acts nowhere.
+/// Answers a request under the policy `disabled`.
 class DisabledAnswer final : public Reply, KeyAnswer {
  public:
   DisabledAnswer(const Request &request, MultiGet *multi_get, const ReplyContext &with)

@@ -22,8 +22,8 @@ constexpr Bytes option_columns[] = {"name", "value"};
 constexpr items::MappingSource::Table tables[] = {
     {"containers", container_columns}, {"cache_policies", policy_columns}, {"config_options", option_columns}};
 
-/// The meaning of a word in cache_policies. `caching` is on the tables, too: what SQL changes must never be answered as
-/// it was.
+/// The meaning of a word in cache_policies. `caching` uses the tables, too, because SQL's changes must be visible at
+/// once.
 std::optional<Policy> policy_of(Bytes word) {
   if (word == "innodb_only" || word == "caching") return Policy::table;
   if (word == "cache_only") return Policy::memory;
@@ -61,7 +61,7 @@ Mapping understand(std::span<const MappingTable> read) {
   const MappingTable &policies = read[1];
   const MappingTable &options = read[2];
   Mapping mapping{.delimiter = option(options, "table_map_delimiter", "."), .trouble = trouble_with(containers)};
-  // Without containers there is one error to report, and these are not it.
+  // Without containers that is the error to report, not these.
   if (!containers.there()) return mapping;
   const auto doubt = [&](const MappingTable &table, const char *name, const char *instead) {
     if (table.there() || table.passing()) return;

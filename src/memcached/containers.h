@@ -1,4 +1,4 @@
-// containers.h: where memcached's containers stand: the tables of the database innodb_memcache.
+// containers.h: memcached's containers, in the tables of the database innodb_memcache.
 #pragma once
 
 #include "items/mappings.h"

@@ -1,4 +1,4 @@
-// expiry.h: the expiry that a client gives → the second since 1970 at which the item is over; 0 is never.
+// expiry.h: a client's expiry → the second since 1970 at which the item expires; 0 is never.
 #pragma once
 
 #include <cstdint>

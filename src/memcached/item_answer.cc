@@ -5,7 +5,7 @@
 namespace postern::memcached {
 namespace {
 
-/// About as many bytes as an item's answer has besides key and value; an answer with more has room nevertheless.
+/// Approximate bytes of an item's answer besides key and value; a longer answer still gets room.
 constexpr size_t frame_bytes = 256;
 
 }  // namespace
@@ -35,7 +35,7 @@ void ItemAnswer::answer(const items::ItemOutcome &outcome) {
                 {.flags = outcome.flags, .cas = outcome.cas, .expires_at = outcome.expires_at, .now = now()});
 }
 
-/// The item is as it was written, if it was.
+/// The item is as written, if it was written.
 void ItemAnswer::tell_get(const items::ItemOutcome &outcome) {
   const bool touches = request_.item.touches && (in_memory() || container().keeps_expiry());
   if (touches) count(Statistic::cmd_touch);

@@ -1,5 +1,5 @@
-// item_answer.h: ItemAnswer, the answer to a command on an item, and the reply of the deletions that the door does of
-// its own accord. See answer.h.
+// item_answer.h: ItemAnswer, the answer to a command on an item, and the reply to deletions by the door itself. See
+// answer.h.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// prefixes.h: Prefixes, what `stats detail` counts: the commands on keys by what stands before their first `:`.
+// prefixes.h: Prefixes, the counts of `stats detail`: commands by the key's prefix before the first `:`.
 //
-// One for all sessions of a protocol; off until a client asks for it, and then each command with such a key takes its
+// One for all sessions of a protocol; off until a client switches it on; then each command with such a key takes its
 // mutex. Any thread.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace postern::memcached {
 
 class Prefixes {
  public:
-  /// Keys with more prefixes than these are not counted: clients choose them.
+  /// The maximum of prefixes, because clients choose them: further ones are not counted.
   static constexpr size_t prefixes_max = 1'000;
 
   bool on() const { return on_.load(std::memory_order_relaxed); }
@@ -41,7 +41,7 @@ class Prefixes {
     uint64_t erased = 0;
   };
 
-  /// nullptr: there is no prefix, or one too many.
+  /// nullptr: no prefix, or too many.
   Counts *find(Bytes key);
 
   std::atomic<bool> on_{false};

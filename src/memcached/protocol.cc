@@ -136,7 +136,7 @@ void Memcached::write_general(const Request &request, Output &output) const {
   writer.add("curr_connections", figures.connections);
   writer.add("total_connections", counters.get(Counter::connections_accepted));
   writer.add("rejected_connections", counters.get(Counter::connections_refused));
-  // One too many is refused; the port goes on listening.
+  // Surplus connections are refused; the port goes on listening.
   writer.add("accepting_conns", uint64_t{1});
   writer.add("listen_disabled_num", uint64_t{0});
   writer.add("time_in_listen_disabled_us", uint64_t{0});
@@ -146,13 +146,13 @@ void Memcached::write_general(const Request &request, Output &output) const {
 #define STATISTIC(name, sentence) writer.add(#name, sums.get(Statistic::name));
 #include "memcached/statistics.def"
 #undef STATISTIC
-  // A flush takes the items away at once, and nothing here waits for the end of an eviction.
+  // A flush removes the items at once, and evictions do not wait.
   writer.add("get_flushed", uint64_t{0});
   writer.add("lrutail_reflocked", uint64_t{0});
   writer.add("bytes_read", counters.get(Counter::bytes_received));
   writer.add("bytes_written", counters.get(Counter::bytes_sent));
   writer.add("threads", figures.threads);
-  // Monitors look for these by name, so they are there before the memory is.
+  // Monitoring looks for these by name, so they exist before the cache does.
   const items::Cache::Counts counts = cache_counts();
   writer.add("curr_items", counts.items);
   writer.add("total_items", counts.stored);

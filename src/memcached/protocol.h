@@ -1,6 +1,6 @@
 // protocol.h: Memcached, the protocol of one memcached port.
 //
-// Owned by whoever opens the port; outlives every session it opens. Any thread may call open_session().
+// Owned by the plugin that opens the port; outlives every session. Any thread may call open_session().
 //
 //   memcached::Memcached protocol({.accounts = true});
 //   std::unique_ptr<Session> session = protocol.open_session(output, peer);
@@ -39,12 +39,12 @@ struct Figures {
 };
 
 struct Settings {
-  /// Clients log in as accounts of the database, and their grants decide.
+  /// Clients log in as accounts of the server, with their grants.
   bool accounts = false;
   Changing<size_t> value_bytes_max = limits::item_bytes_max;
   /// For the items of containers that live in memory.
   Changing<size_t> cache_bytes = limits::cache_bytes;
-  /// What `version` answers.
+  /// The answer to `version`.
   std::string version = "1.6.18-postern";
   std::function<void(Figures &)> figures{};
 };
@@ -58,12 +58,12 @@ class Memcached final : public Protocol, public StatsSource {
   void write_statistics(const Request &request, Output &output) const override;
 
   const Settings &settings() const { return settings_; }
-  /// Takes over the Changing settings. False if there is no memory for a cache of another size: then it stays as it is.
-  /// One thread at a time, beside all others.
+  /// Takes over the Changing settings. False if there is no memory to resize the cache: then its size stays. One thread
+  /// at a time; others may run meanwhile.
   [[nodiscard]] bool change(const Settings &settings);
   Mappings &mappings() { return mappings_; }
   Statistics &statistics() { return statistics_; }
-  /// Made when it is first wanted; nullptr if there is no memory for it. Any thread.
+  /// Made at the first call; nullptr: out of memory. Any thread.
   items::Cache *cache();
 
  private:
@@ -75,7 +75,7 @@ class Memcached final : public Protocol, public StatsSource {
   void reset_statistics(const Request &request, Output &output) const;
   items::Cache::Counts cache_counts() const;
 
-  Settings settings_;      // of which change() changes a part
+  Settings settings_;      // change() changes some of them
   const int64_t started_;  // seconds since 1970
   Mappings mappings_{container_tables};
   mutable Statistics statistics_;  // `stats reset`

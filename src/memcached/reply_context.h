@@ -1,4 +1,4 @@
-// reply_context.h: the state of the session and of the gets under way, which lowering and its answers share.
+// reply_context.h: the state of a session and its current gets, shared by lowering and answers.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,22 @@
 
 namespace postern::memcached {
 
-/// The keys of one `get`, as far as they are in one batch. A failure in the middle is answered once, and ends the
-/// answer.
+/// The keys of one `get` that are in one batch. A failure in the middle is answered once, and ends the answer.
 struct MultiGet {
   bool failed = false;
 };
 
-/// Knows what `stats` answers.
+/// Provides the answers of `stats`.
 class StatsSource {
  public:
-  /// Writes all lines of the statistics, and their end. Any thread.
+  /// Writes all lines of statistics, and the end line. Any thread.
   virtual void write_statistics(const Request &request, Output &output) const = 0;
 
  protected:
   ~StatsSource() = default;
 };
 
-/// The state that the replies of one session need, for the length of one collect().
+/// The state for the replies of one session, during one collect().
 struct ReplyContext {
   Batch &batch;
   Output &output;

@@ -23,8 +23,8 @@ constexpr Bytes container_mark = "@@";
 /// What every request of the binary dialect begins with, and no other.
 constexpr char binary_magic = static_cast<char>(0x80);
 
-/// Reads the `set` of a client that is not logged in as a login, if it can be one. It may as well be an item, sent by
-/// an application whose client has reconnected and knows nothing of logins.
+/// Reads the `set` of a client that is not logged in as a login, if it can be one. It may also be an item from an
+/// application that is unaware of its client's reconnect.
 void read_login(Request &request) {
   const Bytes value = request.item.value;
   const size_t blank = value.find(' ');
@@ -64,7 +64,7 @@ Collected MemcachedSession::collect(Input &input, Batch &batch, uint32_t ops_max
   return take_all(input, ops_max > own ? ops_max - own : 1, with);
 }
 
-/// False: the mapping has to be read before anything can be understood.
+/// False: the mapping has to be read before parsing.
 bool MemcachedSession::refresh_mappings(Batch &batch, uint32_t ops_max) {
   Mappings &mappings = protocol_.mappings();
   const int64_t now_ms = clock_ms();
@@ -173,7 +173,7 @@ bool MemcachedSession::act(Request &request, const ReplyContext &with) {
   return act_as_stranger(request, with);
 }
 
-/// A client learns nothing of the database before it has logged in.
+/// A client sees nothing of the database before it has logged in.
 bool MemcachedSession::act_as_stranger(Request &request, const ReplyContext &with) {
   if (request.asks(ItemAction::set) && request.dialect == Dialect::text) read_login(request);
   if (request.action == Action::login) {
@@ -193,7 +193,7 @@ bool MemcachedSession::act_as_stranger(Request &request, const ReplyContext &wit
   return true;
 }
 
-/// A `set` that is too large leaves no older item, as in memcached: a reader would take it for the new one.
+/// A `set` that is too large deletes an older item, as in memcached: a reader would take it for the new one.
 void MemcachedSession::drop_old_item(const Request &request, const ReplyContext &with) {
   if (request.item.action != ItemAction::set || request.item.compares || request.key.empty()) return;
   Request &erasing = *with.batch.arena().make<Request>();
@@ -244,14 +244,14 @@ OpenContainer *MemcachedSession::begin_use(const Request &request, MultiGet *mul
   return open_.get();
 }
 
-/// Sees to it that the table of the container in use is open for the ops that follow.
+/// Opens the table of the container in use for the following ops.
 void MemcachedSession::open_container(OpenContainer &target, const ReplyContext &with) {
   if (opening_ || target.slot.filled()) return;
   items::add_open(target, container_tables.protocol, with.batch);
   opening_ = true;
 }
 
-/// False: there is no such container, and everything stays as it is.
+/// False: no such container; nothing changes.
 bool MemcachedSession::switch_container(Bytes name) {
   std::shared_ptr<const Container> wanted = snapshot_->find(name);
   if (wanted == nullptr) return false;

@@ -20,8 +20,8 @@ class MemcachedSession final : public Session {
   /// `protocol` and `output` outlive the session.
   MemcachedSession(Memcached &protocol, Output &output, const Peer &peer);
 
-  /// What keeps the door's own house (reading the mapping, opening a table, deleting expired items) comes with the
-  /// requests it is for: if `ops_max` is less than that takes, there are a few ops more.
+  /// The door's own ops (reading the mapping, opening a table, deleting expired items) are added with their requests,
+  /// and may exceed `ops_max` by a few.
   Collected collect(Input &input, Batch &batch, uint32_t ops_max) override;
   void settled() override;
 
@@ -50,15 +50,15 @@ class MemcachedSession final : public Session {
   std::unique_ptr<Identity> identity_;  // with Settings::accounts alone
   std::shared_ptr<const items::Snapshot> snapshot_;
   uint64_t generation_ = 0;              // of snapshot_
-  std::unique_ptr<OpenContainer> open_;  // none before it is needed
+  std::unique_ptr<OpenContainer> open_;  // made when needed
   std::unique_ptr<Refresh> refresh_;     // under way
   MultiGet *multi_get_ = nullptr;        // a `get` that is not complete, in this batch
   TextFramer text_;
   BinaryParser binary_;
   enum class Framing : uint8_t { unknown, text, binary } framing_ = Framing::unknown;  // by the first byte
-  bool multi_get_failed_ = false;                                                      // in a batch before this
-  bool chosen_ = false;                                                                // open_ was asked for by name
-  bool lost_ = false;                                                                  // and is no more
+  bool multi_get_failed_ = false;                                                      // in an earlier batch
+  bool chosen_ = false;                                                                // open_ was chosen by name
+  bool lost_ = false;                                                                  // and no longer exists
   bool opening_ = false;                                                               // since the last settled()
 };
 static_assert(sizeof(MemcachedSession) <= 128);

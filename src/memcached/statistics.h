@@ -44,7 +44,7 @@ class Statistics {
   }
   void add_to(Sums &sums) const { tallies_.add_to(sums); }
 
-  /// From here on add_to() adds only later counts. The prefixes are forgotten.
+  /// Makes add_to() add only later counts. Drops the prefixes.
   void reset() {
     prefixes_.reset();
     tallies_.reset();

@@ -6,7 +6,7 @@
 namespace postern::ping {
 namespace {
 
-/// Hears that an op is done, and writes the answer. It lives in the batch's arena.
+/// Writes the answer when its op is done. Lives in the batch's arena.
 class PingReply final : public Reply {
  public:
   PingReply(Output &output, Bytes answer) : output_(output), answer_(answer) {}

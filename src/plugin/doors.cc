@@ -29,10 +29,10 @@ uint64_t bound_of_buffers() {
   return buffers.bytes_max != 0 ? buffers.bytes_max : limits::buffer_bytes_max;
 }
 
-/// Clients get the file descriptors that the server cannot need. If that is hardly any, they get this part of all: the
-/// server will not need everything at once.
+/// Clients get the file descriptors that the server cannot need. If those are too few, clients get this fraction of
+/// all: the server will not need everything at once.
 constexpr uint32_t least_part = 8;
-/// The doors' own threads may take this part of all.
+/// The doors' own threads may use this fraction of all.
 constexpr uint32_t doors_part = 4;
 
 uint32_t clients_for(const engine::Descriptors &server, uint32_t besides) {
@@ -67,7 +67,7 @@ net::TlsFiles tls_files() {
           .version_1_3 = server.version_1_3};
 }
 
-/// Whether there is anything that such a door would serve.
+/// Whether a door with these options would open.
 bool opens(const door::Options &chosen) {
   return chosen.port != 0 || !chosen.unix_path.empty() || chosen.takes_others;
 }
@@ -128,7 +128,7 @@ bool Doors::prepare() {
   if (clients_->tls != 0 && (server.enabled || server.later)) {
     tls_ = std::make_unique<net::TlsContext>(
         net::TlsContext::Source{.files = tls_files, .generation = engine::server_tls_generation});
-    // If the server reads its own later, doors do so before they let the first client in.
+    // If the server reads its certificates later, doors load them before the first client.
     if (server.later || tls_->load(error)) return true;
     tls_.reset();
     if (!require_tls()) log::warning("%s: TLS is not offered: %s", plugin_, error.c_str());
@@ -180,7 +180,7 @@ std::string Doors::problem_of(Site &site) const {
     return std::string(plugin_) + "_auth is account, and Postern cannot check accounts of this server yet: use " +
            "another value";
   const std::optional<net::Address> others = for_others(site.options);
-  // A port without login shows every table to whoever reaches it. By default only this machine may.
+  // A port without login shows every table to all clients that can reach it. By default only this machine can.
   if (others && !site.asks && !clients_->allow_open_access)
     return site.options.name + " port: refusing to listen on " + others->print() + " without " + site.remedy + ", or " +
            plugin_ + "_allow_open_access";
@@ -294,7 +294,7 @@ void Doors::apply(Access access, const door::Options &chosen) {
   if (shared_bytes_ != 0) share_buffers(buffer_bytes_);
   const bool unsettled = std::ranges::any_of(places_, [](const Place &place) { return !place.settled; });
   if (moving_ || !unsettled) return;
-  mover_.join();  // it has ended, or is about to, and takes no lock any more
+  mover_.join();  // it has ended, or is about to, without taking a lock
   moving_ = mover_.start([](void *self) { static_cast<Doors *>(self)->move(); }, this, std::string(plugin_) + " move");
   if (!moving_) log::error("%s: no thread to move a door with: %s", plugin_, std::strerror(errno));
 }
@@ -317,7 +317,7 @@ bool Doors::move_one() {
   moving_ = !closing_ && place != places_.end();
   if (!moving_) return false;
   place->settled = true;
-  // What waits opens where the settings have it by then.
+  // A waiting door opens by the settings of that time.
   if (!place->waits_for.empty()) return true;
   place->trouble.clear();
   std::unique_ptr<door::Door> old = std::move(place->door);
@@ -326,8 +326,8 @@ bool Doors::move_one() {
   return true;
 }
 
-/// Opens the door anew where the settings have it, and closes `old`, in the order that leaves the shorter gap. What
-/// cannot be opened stays where it was.
+/// Opens the door at its new place, and closes `old`, in the order with the shorter gap. If it cannot be opened the old
+/// one stays.
 void Doors::reopen(Place &place, std::unique_ptr<door::Door> old, std::unique_lock<std::mutex> &guard) {
   if (old == nullptr || !overlap(old->options(), place.site.options)) {
     if (open_place(place, place.trouble)) end(place, std::move(old), guard);
@@ -374,7 +374,7 @@ std::string Doors::problem_with(const std::string &setting, const std::string &v
   return {};
 }
 
-/// With the mutex held. Whether it would be let in where it is to listen is tried, unless it listens there itself.
+/// With the mutex held. Tries whether it could listen at its new place, unless it listens there itself.
 std::string Doors::problem_of_place(const Place &place, const door::Options &chosen) const {
   Site site = place.site;
   site.options = chosen;
@@ -385,7 +385,7 @@ std::string Doors::problem_of_place(const Place &place, const door::Options &cho
   const door::Options none;
   const door::Options &now = place.door != nullptr ? place.door->options() : none;
   if (chosen.port != 0) {
-    // The port that it has itself cannot be tried, but whether the machine has the address can.
+    // Its own port cannot be tried, but whether the machine has the address can.
     const uint16_t tried = chosen.port != now.port ? chosen.port : 0;
     if (!net::Address::parse(chosen.host, tried, address, error)) return error;
     if (net::Listener trial; !trial.bind(address, {}, error)) return error;

@@ -24,24 +24,24 @@ namespace postern::plugin {
 
 std::string text(const char *value);
 
-/// A door that a plugin may have open.
+/// The place of a door that a plugin may open.
 struct Site {
-  door::Options options;         ///< as the settings have it now
+  door::Options options;         ///< by the present settings
   Protocol *protocol = nullptr;  ///< outlives the Doors
   Access access = Access::read;
   const char *suffix = "";  ///< its settings are <plugin>_port<suffix>, and so on
   uint16_t usual_port = 0;  ///< for people
-  bool asks = false;        ///< whether clients have to log in, or to know a secret
+  bool asks = false;        ///< whether clients have to log in or send a secret
   const char *remedy = "";  ///< what makes them, for people
 };
 
-/// A door, for people.
+/// A door, for INFORMATION_SCHEMA.
 struct DoorNotes {
   const Site &site;
   const door::Door *door;  ///< nullptr: closed
   bool waits;              ///< for its tables
-  std::string reason;      ///< why it is closed, or why it is not where the settings have it; empty: it is there
-  std::string remedy;      ///< what opens it, where that is known
+  std::string reason;      ///< why it is closed, or not where the settings want it; empty: it is there
+  std::string remedy;      ///< how to open it, if known
 };
 
 class Doors {
@@ -54,31 +54,30 @@ class Doors {
       : Doors(plugin, settings, nullptr, engine::LoginNames::meant) {}
   ~Doors();
 
-  /// The resources that all doors share. False, with a line in the log, if TLS is required and cannot be had.
+  /// Prepares resources that all doors share. False, with a line in the log, if TLS is required and not available.
   [[nodiscard]] bool prepare();
-  /// What every plugin has settings for; the rest is the plugin's.
+  /// The options with settings in every plugin; the plugin adds the rest.
   door::Options common() const;
-  /// Opens a door, or notes that it is closed where it has neither port nor socket. False, with a line in the log, if
-  /// it may not be, or cannot be opened. One thread at a time.
+  /// Opens a door, or notes that it is closed without port and socket. False, with a line in the log, if it may not or
+  /// cannot be opened. One thread at a time.
   [[nodiscard]] bool open(Site site);
-  /// Notes a door that open_waiting() opens once there is something for it to serve. `waits_for` names that for the log
-  /// and for people, `remedy` says how to get it. False, with a line in the log, if there may be no such door.
+  /// Notes a door that open_waiting() opens once its tables exist. `waits_for` names them for messages, `remedy` how to
+  /// make them. False, with a line in the log, if such a door is not allowed.
   [[nodiscard]] bool expect(Site site, std::string waits_for, std::string remedy);
-  /// Opens the door that waits, unless it has neither port nor socket by now. Any thread.
+  /// Opens the waiting door, unless it has neither port nor socket now. Any thread.
   void open_waiting();
 
   /// Applies the settings of the door for this. A thread of its own moves the door, soon, if its place or its number of
   /// threads has changed. Called by threads that set them, one at a time, under the server's lock of all global
   /// variables.
   void apply(Access access, const door::Options &chosen);
-  /// Why the setting of this plugin may not become `value`, a text or a number: a port that is taken, say. Empty: it
-  /// may.
+  /// Why the plugin's setting may not become `value`, a text or a number: for example a port in use. Empty: it may.
   std::string problem_with(const std::string &setting, const std::string &value) const;
   bool has_tls() const { return tls_ != nullptr; }
-  /// Ends a connection, or says whether it would.
+  /// Ends a connection, or returns whether it could.
   door::Ended end_connection(uint64_t id, bool only_look) const;
 
-  /// Has the door for this take a connection that somebody else has accepted, if there is one: Door::take().
+  /// Passes a connection that the server has accepted to the door, if there is one: Door::take().
   bool take(Access access, int socket, bool local) const;
 
   Engine &engine() { return *engine_; }
@@ -98,7 +97,7 @@ class Doors {
     const std::lock_guard guard(mutex_);
     for (const Place &place : places_) visit(notes(place));
   }
-  /// The options of the door for this, as the settings have them. Any thread.
+  /// The door's options by the present settings. Any thread.
   door::Options options(Access access) const;
   const char *plugin() const { return plugin_; }
   /// Adds up all doors. Any thread.
@@ -108,13 +107,13 @@ class Doors {
   /// One door.
   struct Place {
     Site site;
-    std::string waits_for;  // not empty: open_waiting() has not come yet
+    std::string waits_for;  // not empty: open_waiting() was not called yet
     std::string remedy;     // for that
-    std::string trouble;    // why it is not as the settings have it
-    bool settled = true;    // nothing is left to be done, or it was tried in vain
+    std::string trouble;    // why it differs from the settings
+    bool settled = true;    // nothing is left to do, or a try has failed
     Counters past;          // of doors that were closed since
     std::unique_ptr<door::Door> door;
-    std::unique_ptr<door::Door> leaving;  // is being stopped
+    std::unique_ptr<door::Door> leaving;  // it is being stopped
   };
 
   Doors(const char *plugin, const DoorSettings &settings, const ClientSettings *clients, engine::LoginNames names);
@@ -140,11 +139,11 @@ class Doors {
   const ClientSettings *const clients_;  // nullptr: the server's sessions have settings of their own
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<net::TlsContext> tls_;
-  mutable std::mutex mutex_;   // guards what follows; held while a door is started, and never while one is stopped
+  mutable std::mutex mutex_;   // guards the members below; held while a door is started, but not while one is stopped
   std::list<Place> places_;    // stays once the plugin has opened
-  uint64_t buffer_bytes_;      // that this plugin adds to what all share, once a door of it is open
-  uint64_t shared_bytes_ = 0;  // that it has added
-  bool moving_ = false;        // the mover is at work, and looks again before it ends
+  uint64_t buffer_bytes_;      // bytes that this plugin adds to the shared bound once one of its doors is open
+  uint64_t shared_bytes_ = 0;  // bytes that it has added
+  bool moving_ = false;        // the mover is running, and checks again before it ends
   bool closing_ = false;
   door::Thread mover_;
 };

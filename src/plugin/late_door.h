@@ -1,7 +1,7 @@
-// late_door.h: LateDoor, which opens a door when its tables are there, so that a server without them has no port taken.
+// late_door.h: LateDoor, which opens a door when its tables exist, so that a server without them has no open port.
 //
-// Owned by a plugin. Asks for the tables when the server is up, and then twice a second, on a thread of its own, which
-// ends when the door is open.
+// Owned by a plugin. Checks for the tables when the server is up, and then twice a second, on a thread of its own,
+// which ends when the door is open.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace postern::plugin {
 class LateDoor {
  public:
   /// `name` is the plugin's, `waiting` the thread's text in the process list. `has_tables` may run ops and leaves the
-  /// executor idle; `open` is called once at most. Both on the thread; everything they use outlives this.
+  /// executor idle; `open` is called at most once. Both run on the thread; everything that they use outlives this.
   LateDoor(Engine &engine, std::string name, std::string waiting, std::function<bool(Executor &)> has_tables,
            std::function<void()> open);
   /// Ends the thread, whether or not the door is open.

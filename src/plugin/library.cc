@@ -21,7 +21,7 @@
 namespace postern::plugin::library {
 namespace {
 
-/// Something that is in this library for certain, and in no other.
+/// An object of this library.
 const char here = 0;
 
 struct Segment {
@@ -36,7 +36,7 @@ struct Mapped {
   const char *base = nullptr;
   const ElfW(Dyn) *dynamic = nullptr;
   std::vector<Segment> segments{};
-  char *sealed_end = nullptr;  // up to here what could be written to is so no more (-z relro)
+  char *sealed_end = nullptr;  // up to here writable pages were made read-only (-z relro)
 };
 
 size_t page_bytes() {
@@ -88,12 +88,12 @@ ElfW(Addr) value_of(const Mapped &mapped, ElfW(Sxword) tag) {
   return 0;
 }
 
-/// Those of compilers, of their transactional memory and of sanitizers may be missing.
+/// Names of compilers, of transactional memory and of sanitizers may be missing.
 bool is_servers(std::string_view name) {
   return !name.starts_with("__") && !name.starts_with("_ITM_") && !name.starts_with("_ZGT");
 }
 
-/// The first weak name of these relocations that nobody has.
+/// The first weak name of these relocations that is undefined.
 const char *missing_of(const Mapped &mapped, ElfW(Sxword) relocations_tag, ElfW(Sxword) bytes_tag) {
   const auto *const symbols = reinterpret_cast<const ElfW(Sym) *>(value_of(mapped, DT_SYMTAB));
   const auto *const texts = reinterpret_cast<const char *>(value_of(mapped, DT_STRTAB));
@@ -129,7 +129,7 @@ bool are_same(const char *ours, const char *file, size_t bytes) {
 }
 #endif
 
-/// Puts a copy of the pages in the place of the pages, at once: other threads may be running in them.
+/// Replaces the pages atomically by a copy, because other threads may be running in them.
 bool copy_in_place(const Segment &segment) {
   void *const copy = mmap(nullptr, segment.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (copy == MAP_FAILED) return false;

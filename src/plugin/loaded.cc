@@ -14,7 +14,7 @@
 namespace postern::plugin {
 namespace {
 
-/// Those that have opened, for visit_running().
+/// Plugins with open doors, for visit_running().
 struct {
   std::shared_mutex mutex;  // over those of a plugin's doors
   std::vector<const Running *> all;
@@ -78,7 +78,7 @@ void apply_settings(const Plugin &plugin) {
   }
 }
 
-// TLS cannot be required where there is none. Other settings may have any of their words.
+// TLS cannot be required without a certificate. Other settings accept any of their words.
 bool may_set(const Plugin &plugin, const char *setting, const void *word) {
   const bool asks_for_tls =
       strcmp(setting, "require_tls") == 0 && strcmp(*static_cast<const char *const *>(word), "ON") == 0;

@@ -55,14 +55,14 @@ class MemcachedRunning final : public Running {
   protocol::Settings protocol_settings() const;
   void tell_figures(protocol::Figures &figures) const;
 
-  // In the order they need each other.
+  // In the order of their dependencies.
   std::unique_ptr<protocol::Memcached> protocol_;
   // A text client that has not logged in sends an item where a login is expected.
   Doors doors_{"memcached", settings, engine::LoginNames::unsure};
   std::unique_ptr<LateDoor> late_door_;
 };
 
-/// Wrong settings are reported at once, even if no door opens yet.
+/// Invalid settings are reported at once, even if no door opens yet.
 bool MemcachedRunning::open() {
   if (!doors_.prepare()) return false;
   protocol_ = std::make_unique<protocol::Memcached>(protocol_settings());
@@ -77,14 +77,14 @@ bool MemcachedRunning::open() {
          look_for_containers();
 }
 
-/// Unless it does already, or the door would listen nowhere.
+/// Starts looking, unless it does already or the door would listen nowhere.
 bool MemcachedRunning::look_for_containers() {
   const door::Options chosen = doors_.options(Access::write);
   if (late_door_ != nullptr || (chosen.port == 0 && chosen.unix_path.empty())) return true;
   late_door_ = std::make_unique<LateDoor>(
       doors_.engine(), "memcached", "memcached: no containers yet, looks for some twice a second",
       [this](Executor &executor) { return has_containers(executor, protocol_->mappings()); },
-      [this] { doors_.open_waiting(); });  // the log has what went wrong
+      [this] { doors_.open_waiting(); });  // the error was logged
   return late_door_->start();
 }
 
@@ -95,7 +95,7 @@ door::Options MemcachedRunning::door_options() const {
   chosen.port = static_cast<uint16_t>(settings.port);
   chosen.unix_path = text(settings.socket);
   chosen.threads = static_cast<uint32_t>(settings.threads);
-  // While one worker waits for the disk another has the processor.
+  // While one worker waits for the disk another uses the processor.
   chosen.threads_per_processor = 2;
   chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;

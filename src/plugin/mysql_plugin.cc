@@ -15,7 +15,7 @@ bool init_table(const char *, void *given, const engine::InformationTable &table
 
 }  // namespace
 
-/// MySQL loads a plugin only into the very version that it was built for.
+/// MySQL loads a plugin only into the version that it was built for.
 std::string why_not_here(bool) {
   return {};
 }
@@ -30,7 +30,7 @@ void note_gone() {}
 // A table of INFORMATION_SCHEMA is a plugin, too.
 #include "information_functions.inc"
 
-// The end of the array in mysql_declare_plugin_end begins with a comma, with which a row ends here.
+// mysql_declare_plugin_end begins with a comma, but each row here ends with one.
 mysql_declare_plugin(postern)
 #define DOOR(name, folder, prefix, sentence) \
   {MYSQL_DAEMON_PLUGIN,                      \

@@ -12,7 +12,7 @@
 namespace postern::plugin {
 namespace {
 
-/// Made when the library is loaded, which is before the server looks at its version.
+/// Made when the library is loaded, before the server checks its version.
 const struct AtLoading {
   AtLoading() {
     library::keep_data();
@@ -20,9 +20,9 @@ const struct AtLoading {
   }
 } at_loading;
 
-/// A plugin has gone since the library was loaded.
+/// Whether a plugin was unloaded since the library was loaded.
 bool one_has_gone = false;
-/// A door has been allowed in a server that others have built: so are the tables that show it.
+/// A door was allowed in a server of another build; so are the tables that show it.
 bool other_build_allowed = false;
 
 bool init_table(const char *name, void *given, const engine::InformationTable &table) {
@@ -65,7 +65,7 @@ void note_gone() {
 // A table of INFORMATION_SCHEMA is a plugin, too.
 #include "information_functions.inc"
 
-// The array begins in the macro. maria_declare_plugin_end would begin with a comma, with which a row ends here.
+// The array begins in the macro. maria_declare_plugin_end begins with a comma, but each row here ends with one.
 maria_declare_plugin(postern)
 #define DOOR(name, folder, prefix, sentence) \
   {MYSQL_DAEMON_PLUGIN,                      \

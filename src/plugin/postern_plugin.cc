@@ -38,7 +38,7 @@ class PosternRunning final : public Running {
  private:
   door::Options door_options() const;
 
-  // In the order they need each other.
+  // In the order of their dependencies.
   std::unique_ptr<sqldoor::MySql> protocol_;
   Doors doors_{"postern", settings};
 };
@@ -71,7 +71,7 @@ door::Options PosternRunning::door_options() const {
   chosen.lets_in = "accounts";
   chosen.takes_others = settings.main_port != 0;
   chosen.statements_write = true;
-  // One serves while the other waits for the disk, where nobody reads and so nothing is given to the write lane.
+  // One worker serves while the other waits for the disk; without readers nothing goes to the write lane.
   chosen.threads_per_processor = 2;
   return chosen;
 }

@@ -27,8 +27,8 @@ namespace {
 
 namespace protocol = ::postern::redis;
 
-/// For scripts that may compute for seconds, at most: each costs the server a session. While all of them work further
-/// such scripts wait, and nobody else.
+/// The maximum of threads for scripts that may compute for seconds: each costs the server a session. While all are busy
+/// only further such scripts wait.
 constexpr uint32_t script_threads = 8;
 
 bool has_accounts() {
@@ -77,7 +77,7 @@ class RedisRunning final : public Running {
   void tell_figures(protocol::Figures &figures) const;
   uint64_t rows_swept() const { return sweeper_ == nullptr ? 0 : sweeper_->deleted(); }
 
-  // In the order they need each other.
+  // In the order of their dependencies.
   std::unique_ptr<protocol::Redis> protocol_;
   Doors doors_{"redis", settings, engine::LoginNames::meant};
   protocol::Sweep sweep_{settings.expire_sweep, [this](uint8_t database, std::string key) {
@@ -87,7 +87,7 @@ class RedisRunning final : public Running {
   std::unique_ptr<LateDoor> late_door_;
 };
 
-/// Wrong settings are reported at once, even if no door opens yet.
+/// Invalid settings are reported at once, even if no door opens yet.
 bool RedisRunning::open() {
   if (!doors_.prepare()) return false;
   protocol_ = std::make_unique<protocol::Redis>(protocol_settings());
@@ -105,14 +105,14 @@ bool RedisRunning::open() {
   return look_for_tables();
 }
 
-/// Unless it does already, or the door would listen nowhere.
+/// Starts looking, unless it does already or the door would listen nowhere.
 bool RedisRunning::look_for_tables() {
   const door::Options chosen = doors_.options(Access::write);
   if (late_door_ != nullptr || (chosen.port == 0 && chosen.unix_path.empty())) return true;
   late_door_ = std::make_unique<LateDoor>(doors_.engine(), "redis",
                                           "redis: no table postern.redis_maps yet, looks for it twice a second",
                                           has_maps, [this] {
-                                            doors_.open_waiting();  // the log has what went wrong
+                                            doors_.open_waiting();  // the error was logged
                                             if (!sweeper_->start())
                                               log::error("redis: no thread to sweep expired rows with");
                                           });
@@ -126,7 +126,7 @@ door::Options RedisRunning::door_options() const {
   chosen.port = static_cast<uint16_t>(settings.port);
   chosen.unix_path = text(settings.socket);
   chosen.threads = static_cast<uint32_t>(settings.threads);
-  // While one worker waits for the disk another has the processor.
+  // While one worker waits for the disk another uses the processor.
   chosen.threads_per_processor = 2;
   chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;

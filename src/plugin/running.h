@@ -1,4 +1,4 @@
-// running.h: Running, what one plugin has while it is loaded, and what each plugin gives to plugin.cc.
+// running.h: Running, one plugin while it is loaded, and the functions that each plugin gives to plugin.cc.
 #pragma once
 
 #include "server_plugin.h"
@@ -15,7 +15,7 @@
 
 namespace postern::plugin {
 
-/// A container or a mapping, for people. Empty texts: there is none.
+/// A container or a mapping, for INFORMATION_SCHEMA. Empty texts: none.
 struct MappingNotes {
   std::string name;
   std::optional<uint64_t> database_number{};
@@ -25,22 +25,22 @@ struct MappingNotes {
   std::string index;
   std::string key_columns;
   std::string value_columns;
-  std::string problem;  ///< with the row of the mapping: it cannot be used
-  std::string trouble;  ///< with its table
+  std::string problem;  ///< error in the mapping's row, which makes it unusable
+  std::string trouble;  ///< error of its table
 };
 
-/// A form of statement that a door knows, for people. Empty texts: not known, or none.
+/// A form of statement that a door knows, for INFORMATION_SCHEMA. Empty texts: unknown, or none.
 struct PlanNotes {
-  std::string form{};      ///< without the values that change
+  std::string form{};      ///< without the values that vary
   std::string used_in{};   ///< the database of the session that it was learnt from
   std::string kind{};      ///< of statement
   std::string database{};  ///< of its table
   std::string table{};
-  std::string index{};   ///< by which rows are found
+  std::string index{};   ///< the index that finds the rows
   std::string state{};   ///< served, learning, not served, retired
-  std::string reason{};  ///< for one of the last two, or why the server was left a statement the last time
+  std::string reason{};  ///< for one of the last two, or of the last statement left to the server
   uint64_t hits = 0;
-  uint64_t left = 0;  ///< to the server, though there is a plan
+  uint64_t left = 0;  ///< left to the server in spite of a plan
   uint64_t worker_runs = 0;
   uint64_t worker_us = 0;
   uint64_t server_runs = 0;
@@ -53,17 +53,17 @@ class Running {
  public:
   virtual ~Running() = default;
 
-  /// Opens the doors that the settings ask for, or has them opened later. False, with a line in the log, if a setting
-  /// is wrong or a door cannot be opened.
+  /// Opens the doors by the settings, or arranges that they open later. False, with a line in the log, if a setting is
+  /// invalid or a door cannot be opened.
   [[nodiscard]] virtual bool open() = 0;
   virtual const Doors &doors() const = 0;
-  /// Has the settings that have changed since take effect. Called by threads that set them, one at a time.
+  /// Applies changed settings. Called by threads that set them, one at a time.
   virtual void apply_settings() = 0;
-  /// What keys mean there. Any thread.
+  /// Its containers or mappings. Any thread.
   virtual void add_mappings(std::vector<MappingNotes> &) const {}
   /// The forms of statements that the door knows. Any thread.
   virtual void add_plans(std::vector<PlanNotes> &) const {}
-  /// Sets their counts to 0. Any thread.
+  /// Resets their counts. Any thread.
   virtual void reset_plans() const {}
   /// Adds the status variables that no other plugin has; `counters` are the sums of all doors. Any thread.
   virtual void add_own(StatusPage &page, const Counters &counters) const = 0;

@@ -1,5 +1,5 @@
-// server_plugin.h: the plugin interfaces of MariaDB and MySQL by the same names. No other file here asks which of them
-// it is.
+// server_plugin.h: the plugin interfaces of MariaDB and MySQL by the same names. No other file here depends on the
+// server.
 #pragma once
 
 #include <mysql/plugin.h>
@@ -23,7 +23,7 @@ inline StatusVariable status_variable(const char *name, void *value, enum_mysql_
 
 #else
 
-// Declared in the server's my_sys.h, which has much else.
+// Declared in the server's my_sys.h, which is not included here.
 extern void my_printf_error(unsigned error, const char *format, int flags, ...);
 
 namespace postern::plugin {

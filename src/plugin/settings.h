@@ -1,9 +1,9 @@
-// settings.h: the values of the plugins' system variables, as the server set them before init.
+// settings.h: the values of the plugins' system variables, which the server sets before init.
 //
-// Set by the server: at start, before check_settings() looks at them, and LIVE ones by SET GLOBAL. Read only by the
-// threads that set them, and while a plugin is loaded: other threads read a door's options or a protocol's settings.
-// DoorSettings is the part that every plugin has, ClientSettings that of plugins that serve clients by themselves;
-// plugin_settings.inc makes each plugin's own struct of one of them and of the plugin's rows.
+// Set by the server: at start, before check_settings(), and LIVE ones by SET GLOBAL. Read only by the threads that set
+// them, and while a plugin is loaded: other threads read a door's options or a protocol's settings. DoorSettings is the
+// part of every plugin, ClientSettings that of plugins that serve clients by themselves; plugin_settings.inc makes each
+// plugin's struct from one of them and the plugin's rows.
 #pragma once
 
 #include "server_plugin.h"
@@ -49,14 +49,14 @@ struct ClientSettings : DoorSettings {
 #undef LIVE_CHOICE
 #undef ACTION
 
-/// Whether a setting has a sensible value; if not, the log says which. The server refuses values that it cannot read
-/// unless a setting's name begins with loose_, as it should: then it goes on, with 0 for a number. A door with other
-/// settings than those that were meant must not open, least of all one that asks for nothing.
+/// Whether all settings are valid; if not, the log names the invalid one. The server refuses malformed values unless a
+/// setting's name begins with loose_, as it should: then it continues, with 0 for a number. A door must not open with
+/// unintended settings, least of all without authentication.
 bool is_within(const char *setting, unsigned long long value, unsigned long long least, unsigned long long most);
 bool is_short(const char *setting, const char *value, size_t bytes_max);
-/// `words` are separated by commas; a position among them does as well. `position` is where the value was found.
+/// `words` are separated by commas; a position among them is accepted, too. `position`: that of the value.
 bool is_one_of(const char *setting, const char *value, const char *words, unsigned &position);
-/// The same, without an error. `word`: as in `words`, for ever.
+/// The same, without an error. `word`: as in `words`, which lives for ever.
 bool find_word(const char *value, const char *words, unsigned &position, std::string &word);
 
 }  // namespace postern::plugin

@@ -1,4 +1,4 @@
-// status.h: from counters to SHOW GLOBAL STATUS.
+// status.h: shows counters in SHOW GLOBAL STATUS.
 #pragma once
 
 #include "server_plugin.h"
@@ -22,15 +22,15 @@ struct DoorStatus {
   uint64_t buffer_bytes_max = 0;  ///< of all plugins together
 };
 
-/// The variables of one SHOW GLOBAL STATUS, as the server takes them: names lack the plugin's own. There is one page a
-/// thread, and the server reads it before it asks the next plugin.
+/// The variables of one SHOW GLOBAL STATUS, without the plugin's prefix in their names. Each thread has one page, which
+/// the server reads before it calls the next plugin.
 class StatusPage {
  public:
-  /// `name` lives as long as the library. No more than fit are taken.
+  /// `name` lives as long as the library. Drops variables beyond the page's room.
   void add(const char *name, uint64_t value);
   /// ON or OFF.
   void add_switch(const char *name, bool on);
-  /// What every plugin has.
+  /// The variables of every plugin.
   void add(const DoorStatus &status);
   void fill(StatusVariable &variable);
 

@@ -32,8 +32,8 @@ bool Sweeper::start() {
          thread_.start([](void *self) { static_cast<Sweeper *>(self)->work(); }, this, name_ + " sweep");
 }
 
-/// Rows that a replica deletes by itself would be missing when its primary deletes them, and so would they in a
-/// recovery from a binary log.
+/// Rows that a replica has deleted itself would be missing when its primary deletes them; likewise in a recovery from a
+/// binary log.
 bool Sweeper::may_write() {
   return !engine::server_is_read_only() && !engine::server_is_replica() && !is_replayed();
 }

@@ -1,6 +1,6 @@
-// sweeper.h: Sweeper, a thread that tidies up once a second, as long as the server takes writes of its own. Where rows
-// of a binary log are replayed it rests, and for some minutes after the last of them: they may name rows that it would
-// delete.
+// sweeper.h: Sweeper, a thread that deletes expired rows once a second, as long as the server accepts writes. It pauses
+// while rows of a binary log are replayed, and for some minutes after the last of them, because they may need rows that
+// it would delete.
 //
 // Owned by a plugin.
 #pragma once
@@ -18,8 +18,8 @@ namespace postern::plugin {
 
 class Sweeper {
  public:
-  /// One round, which calls its argument before each step and stops if that returns false, and returns how many rows it
-  /// has deleted. On the thread; leaves the executor idle.
+  /// One round: calls its argument before each step, stops if that returns false, and returns the number of deleted
+  /// rows. Runs on the thread; leaves the executor idle.
   using Round = std::function<uint64_t(Executor &, const std::function<bool()> &)>;
 
   /// `name` is the plugin's. What `round` uses outlives this.
@@ -46,7 +46,7 @@ class Sweeper {
   Counters counters_;
   std::atomic<uint64_t> deleted_{0};
   std::atomic<bool> stop_{false};
-  uint64_t replayed_ = 0;  // statements, at the last look; the thread's, as all members below
+  uint64_t replayed_ = 0;  // statements, at the last check; used by the thread, as all members below
   int64_t rests_until_ms_ = 0;
   door::Thread thread_;
 };

@@ -2,8 +2,8 @@
 //
 // The loader refuses a library at the first name that the server does not have, and its message has that name alone:
 // "undefined symbol: _ZN3THD...". A weak name may be missing. Then the library is loaded in a server of any version,
-// and says in words for which one it was built before the server refuses it; library.cc looks whether every name is
-// there before anything is called. Names with a version, those of the C library and of OpenSSL, stay as they are.
+// and logs which one it was built for before the server refuses it; library.cc checks that every name exists before
+// anything is called. Names with a version, of the C library and of OpenSSL, are unchanged.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ class Library {
   char *const bytes_;
 };
 
-/// How many names are weak now that were not; -1: this is no library.
+/// Returns how many names were made weak; -1: not a library.
 int weaken(const Library &library) {
   if (!library.is_one()) return -1;
   const Elf64_Shdr *const names = library.section(SHT_DYNSYM);

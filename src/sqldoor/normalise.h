@@ -1,10 +1,10 @@
-// normalise.h: NormalText, a SELECT, UPDATE, DELETE, INSERT or REPLACE without the literals that change from one
-// statement to the next.
+// normalise.h: NormalText, a SELECT, UPDATE, DELETE, INSERT or REPLACE without the literals that vary between
+// statements.
 //
-// It only finds a plan that was made of the same form. The server's own parser finds the meaning of a form, in which
-// each literal that was taken out is a ?, as in a prepared statement. So a literal may be taken out anywhere; but
-// everything taken for a literal here must be one for the server's lexer, and everything else in the text must be in
-// the form. Everything odd is refused, and then the server alone answers the statement.
+// It only serves to find a plan made from the same form. The server's own parser finds the meaning of a form, in which
+// each removed literal is a ?, as in a prepared statement. So a literal may be removed anywhere; but everything removed
+// here must be a literal for the server's lexer, too, and everything else must stay in the form. Unusual texts are
+// refused, and left to the server.
 //
 //   select `id`, 1 from users /* Users::find */ where id=42 and name='Ann'  limit 1;
 //   -> select `id`, 1 from users where id=? and name=? limit ?      values: 42, Ann, 1
@@ -28,17 +28,17 @@ class NormalText {
   static constexpr size_t text_bytes_max = 16384;
   static constexpr size_t values_max = 256;
 
-  /// Without TextRules::safe_characters only ASCII is read. False: the text is not one to find a plan for, and nothing
-  /// else here is good.
+  /// Without TextRules::safe_characters only ASCII is accepted. False: no plan can be found for the text, and the other
+  /// functions are invalid.
   bool read(Bytes text, TextRules rules);
 
   /// Valid until the next read().
   Bytes form() const { return form_; }
-  /// Of form(). Not for what somebody may want to make collide.
+  /// The hash of form(). Not for uses where clients may provoke collisions.
   uint64_t hash() const { return hash_; }
-  /// What stands where form() has a ?. Valid as long as the text that was read, until the next read().
+  /// The values in place of the ? of form(). Valid as long as the text that was read, until the next read().
   std::span<const Value> values() const { return values_; }
-  /// Where the values are that stand otherwise in the text, as those with escapes do.
+  /// Buffer of values that were converted, such as those with escapes.
   Bytes rewritten() const { return rewritten_; }
 
  private:

@@ -1,10 +1,10 @@
-// plan_cache.h: PlanCache, the plans of a door by dialect and form, and PlanFront, those that one session has found in
-// it.
+// plan_cache.h: PlanCache, the plans of a door by dialect and form, and PlanFront, the plans that one session has found
+// in it.
 //
-// A plan belongs to a form (normalise.h) in a dialect (ServerSession::dialect()). Forms without a plan are remembered,
-// too, so that the server's parser is not asked again and again. Bounded in memory: forms that were not used since the
-// clock's hand came by last make room. Any thread; a session asks its front first, which touches no memory that others
-// write to.
+// A plan belongs to a form (normalise.h) in a dialect (ServerSession::dialect()). Forms without a plan are cached, too,
+// so that the server's parser is not called again and again. Bounded in memory: a clock evicts forms that were not used
+// during its last round. Any thread; a session looks into its front first, which reads no memory that other threads
+// write.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct PlanKey {
 /// One form and its plan: immutable but for the counters.
 class KnownForm {
  public:
-  /// `before`: the same form as it was known until now, with counts that go on; or nullptr.
+  /// `before`: the previous entry of the form, whose counts continue; or nullptr.
   KnownForm(const PlanKey &key, const Learnt &learnt, const KnownForm *before)
       : dialect_(key.dialect),
         hash_(key.hash),
@@ -50,49 +50,49 @@ class KnownForm {
         hits_(hits_before_),
         times_(before != nullptr ? before->times_ : std::make_shared<FormTimes>()) {}
 
-  /// nullptr: the server alone answers it.
+  /// nullptr: the server answers it.
   const Plan *plan() const { return plan_.get(); }
   /// The dialect of the session that it was learnt from.
   const std::string &database() const { return database_; }
-  /// Why there is no plan, in words.
+  /// The reason that there is no plan, in words.
   std::string_view why_not() const { return why_not_; }
   uint64_t dialect() const { return dialect_; }
   Bytes form() const { return form_; }
-  /// The form without any text that is in it.
+  /// The form without its string literals.
   std::string shown() const;
   PlanKey key() const { return {dialect_, hash_, form_}; }
-  /// How often it was found, without the latest hits of fronts.
+  /// How often it was found, without the latest hits in fronts.
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
 
-  /// Where what statements of the form take is noted.
+  /// The times of the form's statements.
   const std::shared_ptr<FormTimes> &times() const { return times_; }
   /// When it was counted last, by wall_clock_ms().
   int64_t seen_ms() const { return seen_ms_.load(std::memory_order_relaxed); }
 
-  /// So many more. Any thread.
+  /// Adds so many hits. Any thread.
   void count(uint64_t hits) const {
     hits_.fetch_add(hits, std::memory_order_relaxed);
     seen_ms_.store(wall_clock_ms(), std::memory_order_relaxed);
     used_.store(true, std::memory_order_relaxed);
   }
-  /// Whoever counts may keep back so many, which people miss: few of a form that was hardly ever found.
+  /// How many hits a front may keep back: few for a form that was hardly ever found.
   uint64_t untold_max() const { return hits() < hits_untold_max ? 1 : hits_untold_max; }
-  /// All that was counted is forgotten.
+  /// Resets the counts.
   void reset() const {
     hits_.store(0, std::memory_order_relaxed);
     times_->reset();
   }
 
-  /// Whether it is still known that there is no plan.
+  /// Whether it is still certain that there is no plan.
   bool is_refusal() const { return plan_ == nullptr && !retired() && !doubted(); }
-  /// Something else is known by now, or nothing.
+  /// Marks the entry as replaced or dropped.
   bool retired() const { return retired_.load(std::memory_order_relaxed) || (plan_ != nullptr && !plan_->holds()); }
 
  private:
   friend class PlanCache;
   friend class PlanFront;
 
-  /// It was found so often without a plan that the server's parser should be asked again.
+  /// It was found so often without a plan that the server's parser should try again.
   bool doubted() const;
 
   const uint64_t dialect_;
@@ -105,7 +105,7 @@ class KnownForm {
   const bool of_session_;
   const uint64_t hits_before_;
   std::atomic<bool> retired_{false};
-  mutable std::atomic<bool> used_{false};  // since the hand came by
+  mutable std::atomic<bool> used_{false};  // since the hand passed
   mutable std::atomic<uint64_t> hits_;
   mutable std::atomic<int64_t> seen_ms_{wall_clock_ms()};
   const std::shared_ptr<FormTimes> times_;
@@ -115,24 +115,24 @@ class KnownForm {
 
 class PlanCache {
  public:
-  /// The size of a plan besides its form, about.
+  /// The approximate size of a plan besides its form.
   static constexpr size_t plan_bytes = 2048;
-  /// So often a form without a plan is found before the server's parser is asked again.
+  /// How often a form without a plan is found before the server's parser tries again.
   static constexpr uint64_t refusals_believed = 4096;
-  /// The same where one session is the reason; no parser is asked for that.
+  /// The same if one session is the reason; that does not involve the parser.
   static constexpr uint64_t refusals_of_sessions_believed = 4;
-  /// The same where the table is the reason, which DDL may mend. The parser costs a tenth of a statement.
+  /// The same if the table is the reason, which DDL may change. The parser costs a tenth of a statement.
   static constexpr uint64_t refusals_of_tables_believed = 128;
 
   explicit PlanCache(size_t bytes_max) : stripe_bytes_max_(bytes_max / stripes_count) {}
   PlanCache(const PlanCache &) = delete;
   PlanCache &operator=(const PlanCache &) = delete;
 
-  /// nullptr: nothing is known.
+  /// nullptr: unknown.
   std::shared_ptr<KnownForm> find(const PlanKey &key);
-  /// Adds a form, with a plan or without. nullptr: it takes too much room.
+  /// Adds a form, with a plan or without. nullptr: it is too large.
   std::shared_ptr<const KnownForm> learn(const PlanKey &key, const Learnt &learnt);
-  /// All that is known now.
+  /// All entries.
   std::vector<std::shared_ptr<const KnownForm>> all() const;
 
  private:
@@ -145,7 +145,7 @@ class PlanCache {
     mutable std::mutex mutex;  // a leaf
     Forms forms;
     size_t bytes = 0;
-    std::vector<KnownForm *> ring;  // the hand goes round these
+    std::vector<KnownForm *> ring;  // the clock's entries
     size_t hand = 0;
   };
 
@@ -166,16 +166,16 @@ class PlanFront {
   PlanFront(const PlanFront &) = delete;
   PlanFront &operator=(const PlanFront &) = delete;
 
-  /// nullptr: nothing is known. Counts so many hits. Valid until the next call.
+  /// nullptr: unknown. Counts so many hits. Valid until the next call.
   const KnownForm *find(const PlanKey &key, uint32_t hits = 1);
-  /// The one that find() returned, for callers that keep it longer.
+  /// The entry that find() returned, for callers that keep it longer.
   std::shared_ptr<const KnownForm> keep(const PlanKey &key) const { return slot_of(key).known; }
   void clear();
 
  private:
   struct Slot {
     std::shared_ptr<KnownForm> known{};
-    uint32_t hits = 0;  // not added to the form's yet
+    uint32_t hits = 0;  // not added to the form's count yet
   };
   static void tell(Slot &slot);
   Slot &slot_of(const PlanKey &key) { return slots_[key.hash % slots_.size()]; }

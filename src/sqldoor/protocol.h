@@ -1,5 +1,5 @@
-// protocol.h: the MySQL protocol: the whole server through a door. The server makes every byte that a client gets, now
-// or earlier; this room cuts the client's bytes into commands and finds the plan of each.
+// protocol.h: the MySQL protocol: the whole server through a door. Every byte that a client gets was made by the
+// server, now or earlier; this room cuts the client's bytes into commands and finds the plan of each.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ class MySql final : public Protocol {
 
   std::unique_ptr<Session> open_session(Output &output, const Peer &peer) override;
   void refuse(Output &output, Failure why) override;
-  /// Every form of statement of which something is known, for whoever looks. Any thread.
+  /// All known forms of statements, for INFORMATION_SCHEMA. Any thread.
   std::vector<std::shared_ptr<const KnownForm>> known() const { return cache_->all(); }
-  /// Their counts and times begin anew.
+  /// Resets their counts and times.
   void reset_counts() const {
     for (const auto &form : known()) form->reset();
   }
 
  private:
-  /// Bytes of all plans that are known, about.
+  /// Approximate bytes of all known plans.
   static constexpr size_t plan_bytes_max = size_t{64} << 20;
 
   Engine &engine_;

@@ -14,10 +14,10 @@
 namespace postern::items {
 namespace {
 
-/// A shard for each so many bytes: many enough that workers seldom meet, few enough that a large value fits in one.
+/// Bytes for each shard: small enough that workers seldom contend, large enough for a large value.
 constexpr size_t bytes_per_shard = size_t{8} << 20;
 constexpr size_t shards_max = 64;
-/// Of one item, however large the shards are: more could not be answered.
+/// The maximum of one item, whatever the shards' size: more could not be answered.
 constexpr size_t item_bytes_max = limits::row_bytes_max;
 
 /// The number an item holds. Some programs pad numbers that get shorter with blanks.
@@ -93,7 +93,7 @@ bool Cache::resize(size_t bytes_max) {
   bytes_max = std::max(bytes_max, bytes_least);
   for (size_t i = 0; i < shards_count_; ++i) {
     if (shards_[i].resize(bytes_max / shards_count_)) continue;
-    while (i-- != 0) (void)shards_[i].resize(bytes_max_ / shards_count_);  // whatever of that can be had
+    while (i-- != 0) (void)shards_[i].resize(bytes_max_ / shards_count_);  // as much of that as possible
     return false;
   }
   bytes_max_ = bytes_max;
@@ -119,7 +119,7 @@ ItemOutcome Cache::carry_out(Space &space, const ItemCommand &command, uint64_t 
   }
   if (command.key.size() > key_bytes_max) return {.failure = Failure::bad_key_value};
   const uint64_t hash = hash_of(space, command.key);
-  // The other end of the hash than the one that chooses the bucket.
+  // The high bits of the hash; the low ones choose the bucket.
   Shard &shard = shards_[(hash >> 56) & (shards_count_ - 1)];
   Shard::Discarded discarded;
   const CacheCommand here{.space = space,
@@ -160,7 +160,7 @@ ItemOutcome Cache::carry_out(Space &space, const ItemCommand &command, uint64_t 
   return {};
 }
 
-/// The value is copied before the shard is held, in the hope that it will be stored.
+/// The value is copied before the shard is locked, expecting that it will be stored.
 ItemOutcome Cache::store(const CacheCommand &command) {
   const ItemCommand &asked = command.asked;
   if (!command.fits(asked.value.size())) return {.failure = Failure::request_too_large};

@@ -1,4 +1,4 @@
-// keyed_hash.h: keyed_hash(), for tables whose keys clients choose.
+// keyed_hash.h: keyed_hash(), for tables with keys that clients choose.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace postern::items {
 
-/// SipHash-1-3 of `bytes`: without its key nobody can find inputs that collide.
+/// SipHash-1-3 of `bytes`: without its key collisions cannot be found.
 inline uint64_t keyed_hash(uint64_t key_first, uint64_t key_second, Bytes bytes) {
   uint64_t a = key_first ^ 0x736f6d6570736575;
   uint64_t b = key_second ^ 0x646f72616e646f6d;

@@ -5,17 +5,17 @@
 namespace postern::items {
 namespace {
 
-/// The bytes an item is thought to have when tables are made for all there can be.
+/// The assumed bytes of an item when tables are sized.
 constexpr size_t item_bytes_expected = 256;
 /// The small queue's part of a shard: one in so many.
 constexpr size_t small_queue_part = 10;
-/// An item that was used so often while it was in the small queue goes on to the main queue.
+/// An item used so often in the small queue moves to the main queue.
 constexpr uint8_t uses_to_stay = 2;
-/// Items that a command lets stay for their use before it takes the next one regardless: others wait for the shard.
+/// Recently used items that one command skips before it evicts regardless, because other workers wait for the shard.
 constexpr size_t second_chances_max = 256;
 /// Evicted at once after the cache was made smaller, on top of twice the bytes needed.
 constexpr size_t freed_besides = size_t{16} << 10;
-/// Tables are made anew if they are so much too small or too large.
+/// Tables are rebuilt if they are too small or too large by this factor.
 constexpr size_t table_factor = 4;
 
 size_t buckets_for(size_t shard_bytes) {
@@ -32,7 +32,7 @@ bool Cache::Ghosts::prepare(size_t count) {
 
 void Cache::Ghosts::add(uint64_t hash) {
   Ghost *const bucket = bucket_of(hash);
-  // In a bucket the older one makes way.
+  // In a bucket the oldest is replaced.
   Ghost *const place = std::max_element(bucket, bucket + places, [this](const Ghost &one, const Ghost &other) {
     return clock_ - one.came < clock_ - other.came;
   });
@@ -142,7 +142,7 @@ void Cache::Shard::make_room(size_t bytes, int64_t now, Discarded &discarded) {
   size_t second_chances = 0;
   const size_t held_at_first = small_.bytes + main_.bytes;
   while (small_.bytes + main_.bytes + bytes > bytes_max_) {
-    // After resize() there may be far too much: it leaves a little at a time.
+    // After resize() there may be far too much, which is freed little by little.
     const size_t freed = held_at_first - small_.bytes - main_.bytes;
     if (freed >= 2 * bytes + freed_besides || small_.items + main_.items == 0) return;
     const bool from_small = main_.items == 0 || (small_.items != 0 && small_.bytes > bytes_max_ / small_queue_part);

@@ -1,8 +1,7 @@
-// shard.h: Cache::Shard, one part of the cache's memory: its items, how they are found, and which of them make
-// room.
+// shard.h: Cache::Shard, one part of the cache's memory: its items, their hash table, and their eviction.
 //
-// All but the constant members is used while Shard::mutex is held, and no code here looks into commands: cache.cc knows
-// their meaning. For the two of them alone.
+// Everything except constant members is used while Shard::mutex is held. Commands are cache.cc's. Private to these two
+// files.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 
 namespace postern::items {
 
-/// Flushing is one addition: items of an earlier generation are not there any more.
+/// Flushing is one addition: items of an earlier generation count as absent.
 class Cache::Space {
  public:
   explicit Space(uint64_t number) : number_(number) {}
@@ -53,7 +52,7 @@ struct Cache::Entry {
   bool in_main;
 
   static size_t bytes_for(size_t key_bytes, size_t value_bytes) {
-    // As malloc rounds it.
+    // The size as rounded by malloc.
     return std::max<size_t>(32, (sizeof(Entry) + key_bytes + value_bytes + sizeof(size_t) + 15) & ~size_t{15});
   }
   size_t bytes() const { return bytes_for(key_bytes, value_bytes); }
@@ -90,8 +89,7 @@ struct Cache::Queue {
   }
 };
 
-/// Remembers the hashes of items that left the small queue unused, as many as there are items if the table holds that
-/// many.
+/// Keeps the hashes of items that left the small queue unused, as many as there are items if the table has room.
 class Cache::Ghosts {
  public:
   Ghosts() = default;
@@ -107,13 +105,13 @@ class Cache::Ghosts {
   size_t bytes() const { return count_ * sizeof(Ghost); }
 
   void add(uint64_t hash);
-  /// Whether it is remembered among the last `depth`; then it is not any more.
+  /// Whether the hash is among the last `depth`; removes it then.
   bool take(uint64_t hash, size_t depth);
 
  private:
   static constexpr size_t places = 4;  // of one bucket
   struct Ghost {
-    uint32_t print;  // 0: nobody
+    uint32_t print;  // 0: unused
     uint32_t came;
   };
 
@@ -146,10 +144,10 @@ struct Cache::Tables {
   Ghosts ghosts;
 };
 
-/// All but `mutex` is used while that is held, if nothing else is said.
+/// Everything except `mutex` is used while that is held, unless noted.
 class alignas(64) Cache::Shard {
  public:
-  /// Items that are out of everything; freed when the shard is not held any more, which takes its time.
+  /// Removed items, to be freed after the shard is unlocked, because freeing takes time.
   class Discarded {
    public:
     Discarded() = default;
@@ -171,13 +169,13 @@ class alignas(64) Cache::Shard {
 
   // These two without it.
   size_t bytes_max() const { return bytes_max_; }
-  /// False if there is no memory for other tables.
+  /// False if there is no memory for new tables.
   bool resize(size_t bytes);
 
-  /// The item that is there and in force, or null.
+  /// The live item, or null.
   Entry *find(const Space &space, Bytes key, uint64_t hash, int64_t now, Discarded &discarded);
 
-  /// Puts a new item in, in place of `there` if that is not null.
+  /// Inserts a new item, in place of `there` if that is not null.
   void put(Entry *entry, Entry *there, int64_t now, Discarded &discarded);
   void remove(Entry *entry, Discarded &discarded);
 

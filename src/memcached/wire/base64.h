@@ -7,9 +7,9 @@
 
 namespace postern::memcached {
 
-/// How many bytes `text` stands for; 0 if it is not base64, or empty.
+/// The decoded bytes of `text`; 0 if it is not base64, or empty.
 [[nodiscard]] size_t base64_bytes(Bytes text);
-/// Decodes what base64_bytes() accepts; `to` may be where `text` is. Returns the end.
+/// Decodes a text that base64_bytes() accepts; `to` may be `text` itself. Returns the end.
 char *decode_base64(Bytes text, char *to);
 constexpr size_t base64_encoded_bytes(size_t bytes) {
   return (bytes + 2) / 3 * 4;

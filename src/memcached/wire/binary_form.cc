@@ -7,7 +7,7 @@ namespace {
 
 using binary::Status;
 
-/// Bytes of a message for people; some clients keep a buffer of fixed size for it.
+/// Bytes of an error message; some clients have a buffer of fixed size for it.
 constexpr size_t message_bytes_max = 1'024;
 
 struct Header {
@@ -62,7 +62,7 @@ Bytes text_of(Status status) {
   return "";
 }
 
-/// What "not stored" is called depends on why the command does not store.
+/// The status for "not stored" depends on the reason.
 Status not_stored(uint8_t opcode) {
   switch (opcode) {
     case binary::add:
@@ -164,7 +164,7 @@ void BinaryForm::result(Output &output, const Request &request, Result result, u
 }
 
 void BinaryForm::failed(Output &output, const Request &request, Failure failure, Bytes message) const {
-  // Which statistics, is not a command.
+  // The name of statistics is not a command.
   const bool is_statistics = request.action == Action::statistics && failure == Failure::unknown_command;
   const Status status = is_statistics ? Status::not_found : status_of(failure);
   if (message.empty()) {

@@ -1,4 +1,4 @@
-// binary_packet.h: the header every packet of the binary dialect begins with, and its numbers.
+// binary_packet.h: the header of packets of the binary dialect, and its numbers.
 //
 // Numbers are big-endian on the wire.
 #pragma once

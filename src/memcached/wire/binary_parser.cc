@@ -16,7 +16,7 @@ enum class Body : uint8_t {
   unknown,  ///< there is no such command
   nothing,
   key,
-  key_or_nothing,         ///< statistics: which, with or without a blank and a word after it
+  key_or_nothing,         ///< statistics: their name, optionally with a blank and a word
   key_and_value,          ///< append, prepend
   key_and_stored,         ///< flags and expiry, key, value
   key_and_delta,          ///< delta, initial, expiry, key
@@ -146,7 +146,7 @@ void read_body(Body body, const char *extras, const Lengths &lengths, Request &r
     case Body::key_and_stored:
       request.item.flags = binary::read_number<uint32_t>(extras);
       request.expiry = binary::read_number<uint32_t>(extras + 4);
-      // With a CAS all three are the same: the item must be there, and be that one.
+      // With a CAS all three are equal: the item must exist with that CAS.
       if (request.item.cas != 0) request.ask(ItemAction::set);
       break;
     case Body::key_and_delta:

@@ -1,4 +1,4 @@
-// command_line.h: CommandLine, a complete line on its way to becoming a request, and what reads the words of one.
+// command_line.h: CommandLine, a complete line that is parsed to a request, and functions that read its words.
 //
 // Lives on the stack of TextFramer::take.
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace postern::memcached {
 
-/// The largest length of a value that memcached reads as one, its line end counted.
+/// The largest length of a value that memcached accepts, including its line end.
 inline constexpr int64_t length_max = std::numeric_limits<int32_t>::max() - 2;
 
 struct CommandLine {
   const Words &words;
   Request &request;
-  bool has_value = false;  ///< `value_bytes` of value and a line end follow, of a refused request, too
+  bool has_value = false;  ///< a value of `value_bytes` and a line end follow, even for a refused request
   size_t value_bytes = 0;  ///< at most length_max
 
   void refuse(Refusal refusal, Bytes line = {}) const {
@@ -28,7 +28,7 @@ struct CommandLine {
   }
   bool refused() const { return request.action == Action::refused; }
 
-  /// Reads how long the value is that follows the line.
+  /// Parses the length of the value that follows the line.
   bool announce_value(Bytes word) {
     int64_t bytes = 0;
     if (!parse_integer(word, bytes) || bytes < 0 || bytes > length_max) return false;

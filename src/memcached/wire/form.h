@@ -1,8 +1,7 @@
-// form.h: Form, how answers look in one dialect of the protocol.
+// form.h: Form, the encoding of answers in one dialect of the protocol.
 //
-// Forms have no state: the Request has everything they need to know of the client. They are called in the order of
-// requests, on the thread that runs the batch, and write to the connection's output; they leave out the answers that a
-// quiet request suppresses.
+// Forms have no state: the Request has everything that they need. They are called in the order of requests, on the
+// thread that runs the batch, and write to the connection's output; they omit answers that a quiet request suppresses.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +19,14 @@ using items::Result;
 
 class Form {
  public:
-  /// The item of a get. The key in the answer is the one that was asked for.
+  /// The item of a get. The answer has the requested key.
   virtual void item(Output &output, const Request &request, const Item &item) const = 0;
-  /// The outcome of an increment or decrement that was done.
+  /// The outcome of a successful increment or decrement.
   virtual void number(Output &output, const Request &request, uint64_t number, const Item &item) const = 0;
   /// Every other outcome of a command on an item, or of a flush. `cas`: the item's new one, if it was written.
   virtual void result(Output &output, const Request &request, Result result, uint64_t cas) const = 0;
-  /// The request was not carried out, through no fault of an item's. `message` is for people and may be empty; it is
-  /// cut, and freed of line ends, to fit.
+  /// The request failed for a reason other than its item. `message` may be empty; it is cut, and line ends are removed,
+  /// to fit.
   virtual void failed(Output &output, const Request &request, Failure failure, Bytes message) const = 0;
   /// Answers that need no item: end, noop, version (text `value`), verbosity, mechanisms (`value`), a login that was
   /// accepted, a refused request.

@@ -17,9 +17,9 @@ inline char *append(char *to, Bytes bytes) {
   return to + bytes.size();
 }
 
-/// `CLIENT_ERROR` if the client can do something about it, else `SERVER_ERROR`, and the words.
+/// `CLIENT_ERROR` if the client can correct it, otherwise `SERVER_ERROR`, and the message.
 void put_failure(Output &output, Failure failure, Bytes message);
-/// What Form::plain() answers.
+/// The lines of Form::plain().
 void put_plain(Output &output, const Request &request, Bytes value);
 void put_statistic(Output &output, Bytes name, Bytes value);
 

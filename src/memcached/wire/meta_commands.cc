@@ -11,7 +11,7 @@ constexpr size_t opaque_bytes_max = 31;
 constexpr Bytes bad_token = "CLIENT_ERROR bad token in command line format";
 constexpr Bytes bad_format = "CLIENT_ERROR bad command line format";
 
-/// The flags of one command, before their meaning together is known.
+/// The flags of one command, before they are combined.
 struct Flags {
   char mode = '\0';
   bool vivifies = false;
@@ -51,7 +51,7 @@ Bytes read_flag(Bytes flag, Request &request, Flags &flags) {
     case 'q': request.meta.quiet = true; return {};
     case 'v': request.meta.value = true; return {};
     case 's': flags.wants_size = true; return {};
-    // Answered from the item, nothing to memcached (L, P), or about its order of eviction (u).
+    // Answered from the item, ignored by memcached (L, P), or about its eviction (u).
     case 'k':
     case 't':
     case 'c':
@@ -79,7 +79,7 @@ bool read_flags(CommandLine &command, size_t first, Bytes line_for_all, Flags &f
     }
     seen[letter] = true;
     const Bytes refusal = read_flag(words[i], command.request, flags);
-    // Flags of an item that are no number have no words of their own.
+    // Malformed item flags have no error of their own.
     if (!refusal.empty() && (line.empty() || refusal != bad_format)) line = refusal;
     if (refusal == no_such_flag) break;
   }
@@ -118,7 +118,7 @@ void parse_get(CommandLine &command) {
   Flags flags;
   if (!take_key(command, "CLIENT_ERROR options flags are too long")) return;
   if (!read_flags(command, 2, {}, flags)) return;
-  // A row made of nothing, to be filled by whoever wins the race, is none that SQL should see.
+  // An empty row, to be filled by the winner of a race, must not be visible to SQL.
   if (flags.vivifies || flags.has_new_cas) return command.refuse(Refusal::bad_flag);
   request.wants_value = request.meta.value || flags.wants_size;
   request.item.compares = request.item.cas != 0;

@@ -5,10 +5,10 @@
 
 namespace postern::memcached {
 
-/// Makes the line's request. The line has at least one word. A key in base64 is checked but left as it came: see
+/// Makes the line's request. The line has at least one word. A key in base64 is checked but not decoded: see
 /// decode_key().
 void parse_meta(CommandLine &command);
-/// Decodes a checked key in place. Once a request: the line is parsed again for as long as its value is not there.
+/// Decodes a checked key in place. Once for each request: the line is parsed again until its value is complete.
 void decode_key(Request &request);
 
 }  // namespace postern::memcached

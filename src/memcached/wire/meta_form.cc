@@ -144,7 +144,7 @@ void MetaForm::result(Output &output, const Request &request, Result result, uin
   if (request.opcode == 's') {
     flags.has_cas = true;
     flags.cas = result == Result::done ? cas : 0;
-    // What an appended item comes to is not known here.
+    // The size of an appended item is not known here.
     flags.has_size = result == Result::done && !request.item.joins();
     flags.size = request.item.value.size();
   }

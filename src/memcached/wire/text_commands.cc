@@ -23,7 +23,7 @@ void take_noreply(const CommandLine &command) {
   command.request.quiet = command.words.last() == noreply;
 }
 
-/// `set` and its like: key, flags, expiry, bytes, for `cas` the CAS.
+/// `set` and variants: key, flags, expiry, bytes, and for `cas` the CAS.
 void parse_storage(CommandLine &command, ItemAction action, bool compares) {
   const Words &words = command.words;
   const size_t words_min = compares ? 6 : 5;
@@ -85,7 +85,7 @@ void parse_flush(CommandLine &command) {
   if (delay > 0) command.refuse(Refusal::not_supported, "CLIENT_ERROR flush_all with a delay is not supported");
 }
 
-/// Accepted, as it harms nobody and changes nothing.
+/// Accepted, because it is harmless and changes nothing.
 void accept(const CommandLine &command) {
   command.request.action = Action::verbosity;
 }
@@ -113,7 +113,7 @@ void parse_statistics(CommandLine &command) {
   if (which.size() > key_bytes_max) return command.refuse(Refusal::unknown_command);
   command.request.action = Action::statistics;
   command.request.key = which;
-  // Of `detail`: on, off or dump, and as much of another word as shows that it is none of these.
+  // For `detail`: on, off or dump, or enough of another word to show that it is none of these.
   if (which == "detail") command.request.detail = command.words[2].substr(0, 5);
   if (which == "cachedump") check_dump(command);
 }

@@ -1,4 +1,4 @@
-// text_commands.h: the commands of the text dialect but those that take keys one by one, which text_framer.h has.
+// text_commands.h: the commands of the text dialect, except those that take keys one by one, which text_framer.h has.
 #pragma once
 
 #include "memcached/wire/command_line.h"

@@ -23,7 +23,7 @@ size_t skip_blanks(Bytes bytes, size_t at) {
 }
 
 size_t end_of_word(Bytes bytes, size_t at) {
-  // Hardly a key has a byte up to the blank in it, so eight bytes at once are looked through for one.
+  // Keys hardly ever contain bytes up to the blank, so eight bytes at a time are searched for one.
   while (bytes.size() - at >= sizeof(uint64_t)) {
     const auto word = load<uint64_t>(bytes.data() + at);
     const uint64_t low = (word - every_byte(' ' + 1)) & ~word & every_byte(0x80);
@@ -124,7 +124,7 @@ Parsed TextFramer::take_value(CommandLine &command, std::span<char> rest, const 
   const size_t bytes = command.value_bytes;
   if (!command.refused() && bytes > bounds.value_bytes_max) command.refuse(Refusal::value_too_large);
   if (command.refused()) {
-    // Answered at once. What would have been the value is never taken for commands.
+    // Answered at once. The bytes of the value are never taken for commands.
     state_ = State::refused_value;
     refused_bytes_ = bytes + 2;
     return Parsed::request;
@@ -179,7 +179,7 @@ Parsed TextFramer::take_expiry(Bytes bytes, size_t &consumed, Request &request) 
   return Parsed::request;
 }
 
-/// Takes the first of a line's keys when all have been looked at.
+/// Takes the first of a line's keys after all were checked.
 Parsed TextFramer::look_through(Bytes bytes, size_t begin, size_t &consumed, Request &request) {
   const Bytes seen = bytes.substr(begin, keys_bytes_seen);
   const size_t line_end = seen.find('\n', scanned_ > begin ? scanned_ - begin : 0);

@@ -1,9 +1,9 @@
-// text_framer.h: TextFramer, bytes of a connection that speaks the text or the meta dialect → requests: where lines and
-// values end, and the keys of a `get` one by one. text_commands.h and meta_commands.h know the commands.
+// text_framer.h: TextFramer, bytes of the text or the meta dialect → requests: finds the ends of lines and values, and
+// the keys of a `get` one by one. text_commands.h and meta_commands.h know the commands.
 //
 // Total: any bytes, cut into any pieces, make the same requests. Owned by its session and touched by one thread at a
-// time; it keeps a few words between two pieces. The views in a request point into the bytes it was taken from (a
-// Request::refusal_line apart). grammar.md has the language.
+// time; it keeps a few words between two pieces. The views in a request point into its bytes (except
+// Request::refusal_line). grammar.md has the language.
 //
 //   size_t consumed;
 //   switch (framer.take(input.unparsed(), bounds, consumed, request)) ...
@@ -22,13 +22,13 @@ struct CommandLine;
 
 class TextFramer {
  public:
-  /// So many bytes of a line of keys are searched before the first of them is taken: a key that is too long is answered
-  /// in place of all items.
+  /// So many bytes of a line of keys are checked before the first key is taken, so that a key that is too long is
+  /// answered in place of all items.
   static constexpr size_t keys_bytes_seen = size_t{32} << 10;
 
-  /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of many
-  /// keys is one request a key; those beyond keys_bytes_seen are there as soon as their key is. `request` is
-  /// fresh, and still is if there is `nothing`.
+  /// Takes one request off the front of `bytes`, which are all that were received and not yet consumed. A line of
+  /// several keys is one request for each; those beyond keys_bytes_seen are taken as soon as their key is complete.
+  /// `request` is fresh, and unchanged after `nothing`.
   Parsed take(std::span<char> bytes, const Bounds &bounds, size_t &consumed, Request &request);
 
  private:
@@ -50,14 +50,14 @@ class TextFramer {
   Parsed refuse_key(size_t end, size_t &consumed, Request &request);
   Parsed drop_line(Bytes bytes, size_t &consumed);
   Parsed drop_value(Bytes bytes, size_t &consumed);
-  /// Into a line of keys; `at`: where they begin, or their expiry.
+  /// Handles a line of keys; `at`: the beginning of the keys, or of their expiry.
   Parsed begin_keys(Bytes bytes, size_t at, bool wants_cas, bool touches, size_t &consumed, Request &request);
 
   State state_ = State::command;
   bool wants_cas_ = false;
   bool touches_ = false;
   bool may_end_ = false;  // whether the line of keys would be complete if it ended here
-  size_t scanned_ = 0;    // bytes at the front that are known to hold no end of line
+  size_t scanned_ = 0;    // bytes at the front that are known to contain no line end
   size_t refused_bytes_ = 0;
   Expiry expiry_ = 0;
 };

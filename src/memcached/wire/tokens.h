@@ -1,6 +1,6 @@
 // tokens.h: one complete command line of the text dialects, word by word, and the numbers in it.
 //
-// Words are what blanks separate. Views into the line; nothing here allocates.
+// Words are separated by blanks. Views into the line; nothing here allocates.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace postern::memcached {
   return true;
 }
 
-/// The words of a line. memcached looks at no more than these either.
+/// The words of a line. memcached, too, ignores further ones.
 class Words {
  public:
   static constexpr size_t words_max = 23;
@@ -64,7 +64,7 @@ class Words {
 
   const char *end_;
   size_t count_ = 0;
-  // Only the first count_ are ever set: a line has mostly three to five words.
+  // Only the first count_ are set: most lines have three to five words.
   std::array<Word, words_max> words_;
 };
 
