@@ -31,7 +31,7 @@ struct ItemCommand {
                           ///< `value`. It expires at `expires_at`.
   bool compares = false;  ///< the action is only for an item with CAS `cas`
   bool sets_cas = false;  ///< the item's CAS shall be `new_cas`, else it is the next one
-  uint32_t flags = 0;     ///< append, prepend: number of the value column; the first if there is none of that number
+  uint32_t flags = 0;     ///< append, prepend: number of the value column; the first if no column has it
   Bytes key{};
   Bytes value{};
   int64_t expires_at = 0;  ///< on the caller's clock, which is that of the container's column; 0: never

@@ -64,7 +64,7 @@ std::string seal(Bytes pem, Bytes text) {
       size = 0;
     sealed.resize(size);
   }
-  ERR_clear_error();  // the server looks there, too
+  ERR_clear_error();  // the server checks the same queue
   return sealed;
 }
 

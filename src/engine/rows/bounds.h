@@ -50,7 +50,7 @@ class Bounds {
   std::vector<uchar> end_;    // and the end after them
   uint32_t parts_ = 0;        // of both
 
-  // With Find::until.
+  // For a Find with `until`.
   KeyStart until_;
   std::vector<uchar> until_key_;
 };

@@ -112,7 +112,7 @@ class Cache::Ghosts {
   static constexpr size_t places = 4;  // of one bucket
   struct Ghost {
     uint32_t print;  // 0: unused
-    uint32_t came;
+    uint32_t came;   // clock_ when it was added
   };
 
   static uint32_t print_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 24) | 1; }

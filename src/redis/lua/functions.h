@@ -36,7 +36,7 @@ struct Function {
 struct Library {
   uint64_t number = 0;  ///< number of its text, for interpreters
   std::string name;
-  std::string code;  ///< all of it
+  std::string code;  ///< the whole text
   size_t body = 0;   ///< end of its first line
   std::vector<std::unique_ptr<const Function>> functions;
   /// The error that makes it unusable; it has no functions then.

@@ -46,7 +46,7 @@ class AddEdit final : public StringEdit, public Kept {
   void forget() override { changed_ = true; }
 
   const std::span<const Bytes> elements_;
-  bool changed_ = true;  // a new one is
+  bool changed_ = true;  // a new key always is
   std::string made_;
   std::string grown_;
 };

@@ -305,7 +305,7 @@ std::optional<WhyNot> FormReader::read_limit(const SELECT_LEX &select) {
   const auto &limit = select.limit_params;
   if (limit.with_ties) return WhyNot::limit;
   parts_.limited = limit.select_limit != nullptr;
-  // One that varies beside one that is written out shapes the plan.
+  // If both are given, and only one is a parameter, its value shapes the plan.
   const bool both_vary =
       limit.offset_limit == nullptr || (value_of(limit.select_limit) && value_of(limit.offset_limit));
   for (const Item *one : {limit.select_limit, limit.offset_limit}) {

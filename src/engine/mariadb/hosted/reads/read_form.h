@@ -77,7 +77,7 @@ struct FormCondition {
   bool operator==(const FormCondition &) const = default;
 };
 
-/// One thing in the select list.
+/// An element of the select list.
 struct FormWanted {
   enum class What : uint8_t {
     column,       ///< `column`

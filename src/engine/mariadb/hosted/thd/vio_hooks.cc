@@ -133,7 +133,7 @@ bool Conversation::write(Bytes bytes) noexcept {
   return false;
 }
 
-/// Adds the two packets that the client has had and sent.
+/// Adds 2 to each packet's sequence number: the client has received one packet already, and sent one.
 std::string Conversation::take_renumbered(Bytes bytes) {
   if (!std::exchange(renumbers_, false)) return {};
   constexpr size_t header_bytes = 4;
