@@ -77,7 +77,7 @@ bool read_range_options(Call &call, size_t at, const RangeOptions &may, SortedSe
         refuse(call, not_an_integer);
         return false;
       }
-      limited = range.count != -1 || range.offset != 0;
+      limited = range.count != -1;  // as in Redis, which takes that for no LIMIT, whatever the offset
       at += 2;
     } else if (may.reverse && !range.reverse && is_word(word, "rev")) {
       range.reverse = true;
