@@ -126,8 +126,6 @@ door::Options RedisRunning::door_options() const {
   chosen.port = static_cast<uint16_t>(settings.port);
   chosen.unix_path = text(settings.socket);
   chosen.threads = static_cast<uint32_t>(settings.threads);
-  // While one worker waits for the disk another uses the processor.
-  chosen.threads_per_processor = 2;
   chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   chosen.script_threads = script_threads;
