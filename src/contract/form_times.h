@@ -17,8 +17,8 @@ class FormTimes {
   /// So many first runs are all measured; after them one run in `one_in` is, and counts for all.
   static constexpr uint64_t all_measured = 32;
   static constexpr uint64_t one_in = 32;
-  /// Turns that are measured for a form in vain, one after the other, since workers leave its statements to the server.
-  static constexpr uint32_t left_measured = 64;
+  /// So often the next turn is measured for a form in vain, because workers leave its statements to the server.
+  static constexpr uint32_t wanted_in_vain = 64;
 
   class Side {
    public:
@@ -43,12 +43,12 @@ class FormTimes {
   const Side &workers() const { return workers_; }
   const Side &server() const { return server_; }
 
-  /// Whether turns with such a statement should be measured.
-  bool wants_turns() const { return workers_.wants_all() && left_.load(std::memory_order_relaxed) < left_measured; }
-  /// A measured turn had one, which was answered, or left to the server.
-  void note_turn(bool answered) {
-    left_.store(answered ? 0 : left_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
+  /// Whether the turn after one that has such a statement should be measured.
+  bool wants_turns() const { return workers_.wants_all() && wanted_.load(std::memory_order_relaxed) < wanted_in_vain; }
+  /// It will be.
+  void note_wanted() { wanted_.store(wanted_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  /// A worker has answered one in a measured turn.
+  void note_answered() { wanted_.store(0, std::memory_order_relaxed); }
 
   /// So many runs have taken `ns` each.
   void add_by_server(uint64_t runs, uint64_t ns) {
@@ -68,7 +68,7 @@ class FormTimes {
   void reset() {
     workers_.reset();
     server_.reset();
-    left_.store(0, std::memory_order_relaxed);
+    note_answered();
   }
 
   /// Processor time saved since the library was loaded: by how much longer the server would have taken for the
@@ -83,7 +83,7 @@ class FormTimes {
 
   Side workers_;
   Side server_;
-  std::atomic<uint32_t> left_{0};
+  std::atomic<uint32_t> wanted_{0};    // turns, since a measured one had an answer
   std::atomic<uint64_t> least_ns_{0};  // the server's fastest run; 0: none
 };
 

@@ -38,7 +38,10 @@ class TurnTimes {
     for (const Op &op : ops) {
       if (op.verb != Verb::statement || op.statement->times == nullptr) continue;
       const std::shared_ptr<FormTimes> &times = *op.statement->times;
-      wanted_ |= times->wants_turns();
+      if (times->wants_turns()) {
+        times->note_wanted();
+        wanted_ = true;
+      }
       if (measures_ && count_ < expected_.size()) expected_[count_++] = {&op, times};
     }
   }
@@ -49,9 +52,8 @@ class TurnTimes {
     for (size_t i = 0; i < count_; ++i) {
       Expected &one = expected_[i];
       if (one.op == nullptr) continue;
-      const bool is_done = one.op->progress == Progress::done;
-      one.times->note_turn(is_done);
-      if (!is_done) one.times = nullptr;
+      if (one.op->progress == Progress::done) one.times->note_answered();
+      else one.times = nullptr;
       one.op = nullptr;
     }
   }

@@ -61,6 +61,18 @@ TEST_F(TurnTimesTest, AFormWhoseStatementsAreAlwaysLeftIsNotMeasuredForEver) {
   EXPECT_FALSE(form_->wants_turns());
 }
 
+TEST_F(TurnTimesTest, AFormIsNotMeasuredForEverWhoseStatementsAreAwayInTheMeasuredTurn) {
+  uint64_t measured = 0;
+  constexpr uint64_t statements = 10 * FormTimes::wanted_in_vain;
+  for (uint64_t i = 0; i < statements; ++i) {
+    turn(Progress::needs_own_run);
+    times_.begin();  // its connection comes home
+    measured += times_.measures() ? 1 : 0;
+    times_.end();
+  }
+  EXPECT_LE(measured, 2 * FormTimes::wanted_in_vain);
+}
+
 TEST_F(TurnTimesTest, AFormMayDieBeforeTheTurnEnds) {
   for (int i = 0; i < 2; ++i) {
     times_.begin();
