@@ -1,5 +1,6 @@
 """SELECTs with temporary tables of TEXT columns, which the server keeps on the disk, planned once: other rows and values at
 each execution, by turns of sessions, with the server's counts."""
+import os
 import pytest
 from support.server import SERIES
 from support.planned_once import assert_alike, assert_each_has_its_view, fast, plain, sessions  # noqa: F401
@@ -91,3 +92,37 @@ def test_long_rows_are_the_servers(plain):  # noqa: F811
         assert_alike(text % number, pair)
     assert fast(plain) == before
     assert "is full" not in plain.log()[logged:]
+
+
+def longest_kept(server):
+    """The bytes of the longest file of a temporary table that the server has open."""
+    folder = f"/proc/{server.env['PID']}/fd"
+    paths = [f"{folder}/{one}" for one in os.listdir(folder)]
+    return max([os.stat(path).st_size for path in paths if "#sql-temptable" in os.readlink(path)], default=0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "SELECT COUNT(*) FROM (SELECT DISTINCT body, id FROM page WHERE owner = %d) q",
+        "SELECT DISTINCT LENGTH(body), LEFT(body, 9), COUNT(*) FROM page WHERE owner = %d GROUP BY body",
+        "SELECT COUNT(DISTINCT body) FROM page WHERE owner = %d",
+    ),
+)
+def test_a_few_long_rows_are_the_servers(plain, text):  # noqa: F811
+    """Rows that are much longer than the average of the table: such a plan does not go on with them, nor keep their file."""
+    plain.execute(*TABLES, "ALTER TABLE page MODIFY body LONGTEXT", "ANALYZE TABLE page", database="test")
+    pair = sessions(plain)
+    for number in range(40):
+        assert_alike(text % (number % 12), pair)
+    before = fast(plain)
+    assert_alike(text % 3, pair)
+    assert fast(plain) == before + 1
+    plain.execute(
+        "UPDATE page SET body = CONCAT(id, REPEAT(CHAR(65 + id % 20), 500000)) WHERE owner = 12", database="test"
+    )
+    before = fast(plain)
+    for _ in range(5):
+        assert_alike(text % 12, pair)
+    assert fast(plain) <= before + 1
+    assert longest_kept(plain) < 9 << 20

@@ -15,8 +15,18 @@ constexpr uint64_t disk_rows_min = 64;
 /// As such a table counts among a worker's plans: far more than its buffers, for it has two descriptors, too.
 constexpr size_t disk_table_bytes = size_t{512} << 10U;
 
+/// Aria writes more than the rows alone.
+constexpr uint64_t disk_file_max = 2 * disk_bytes_max;
+
 bool is_on_disk(const TABLE &table) {
   return table.s->db_type() != heap_hton;
+}
+
+/// Statistics do not say how much longer than the others single rows are.
+bool is_long(TABLE *table) {
+  if (table == nullptr || !table->is_created() || !is_on_disk(*table)) return false;
+  table->file->info(HA_STATUS_VARIABLE);
+  return table->file->stats.data_file_length > disk_file_max;
 }
 
 }  // namespace
@@ -32,14 +42,18 @@ void JoinPlan::note_scratch(TABLE *table) {
 
 /// Aria has no bound on bytes that would not be logged as an error.
 void JoinPlan::limit_scratch() {
-  if (std::ranges::none_of(scratch_, &Scratch::on_disk)) return;
+  if (scratch_bytes() == 0) return;
   uint64_t row = 1;
   for (const TABLE *const table : tables_) row += table->file->stats.mean_rec_length;
   scratch_rows_max_ = std::max(disk_bytes_max / row, disk_rows_min);
 }
 
 size_t JoinPlan::scratch_bytes() const {
-  return disk_table_bytes * static_cast<size_t>(std::ranges::count_if(scratch_, &Scratch::on_disk));
+  const auto tables =
+      std::ranges::count_if(scratch_, &Scratch::on_disk) + std::ranges::count_if(distinct_, [](const Distinct &one) {
+        return one.table != nullptr && is_on_disk(*one.table);
+      });
+  return disk_table_bytes * static_cast<size_t>(tables);
 }
 
 /// Aria looks for the end of the stack in what the thread has that opened the table, unless it hears of another one.
@@ -51,11 +65,14 @@ void JoinPlan::take_scratch(THD *thd) const {
   for (const Distinct &one : distinct_) take(one.table);
 }
 
-/// One that has grown onto the disk would begin there the next time.
+/// One that has grown onto the disk would begin there the next time, and files do not get shorter.
 bool JoinPlan::scratch_has_outgrown() const {
-  return std::ranges::any_of(scratch_, [](const Scratch &one) {
-    return !one.on_disk && one.table->file != nullptr && is_on_disk(*one.table);
-  });
+  return std::ranges::any_of(scratch_,
+                             [](const Scratch &one) {
+                               return one.on_disk ? is_long(one.table)
+                                                  : one.table->file != nullptr && is_on_disk(*one.table);
+                             }) ||
+         std::ranges::any_of(distinct_, [](const Distinct &one) { return is_long(one.table); });
 }
 
 /// The server counts those that the first execution makes. The tables of DISTINCT were made with the plan.
