@@ -1,4 +1,4 @@
-"""Rows of which one thing grows or one setting changes, and all else stays."""
+"""Series of rows in which one parameter grows or one setting changes and everything else is constant."""
 from matrix import CONNECTIONS_MOST, ENGINE_READERS, Point, ROWS, Row, State, WIDE_COLUMNS, rows_in
 
 
@@ -21,7 +21,7 @@ def in_flight(depth, clients=50):
 
 
 def growth_rows():
-    """One thing grows, all else stays."""
+    """Rows in which one parameter grows."""
     for adaptive_hash, name, words in ((True, "", "AHI on"), (False, "nohash-", "AHI off")):
         for rows in (10_000, 100_000, 1_000_000, 10_000_000):
             for depth in (16, 1):
@@ -81,7 +81,7 @@ def setting(name, title, point, state, peers=ENGINE_READERS, **more):
 
 
 def settings_rows():
-    """One setting changes, all else stays."""
+    """Rows in which one setting changes."""
     for adaptive_hash, at in ((True, "on"), (False, "off")):
         state = State(adaptive_hash=adaptive_hash)
         for keys in ("uniform", "zipfian"):

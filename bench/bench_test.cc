@@ -139,7 +139,7 @@ TEST(Workload, CellsBelongToTheirKey) {
   EXPECT_FALSE(is_row("1.12|2.12|3.12", table("wide_2"), 12, '|'));
 }
 
-/// What `protocol` makes of `answer`; and that it asks for more, whatever has arrived, before all of it has.
+/// Returns the verdict of `protocol` on `answer`, and checks that every proper prefix of it is incomplete.
 Verdict hear(Protocol &protocol, Bytes answer, const Request &request) {
   for (size_t cut = 0; cut < answer.size(); ++cut)
     EXPECT_EQ(protocol.hear(answer.substr(0, cut), request).verdict, Verdict::more) << cut << " of " << answer;

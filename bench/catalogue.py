@@ -1,4 +1,4 @@
-"""All rows of measurements, and those of a profile."""
+"""All rows of measurements, and the rows of each profile."""
 import fnmatch
 
 import along
@@ -24,7 +24,7 @@ def every_row():
 
 
 def rows_of(profile, patterns):
-    """Patterns choose from all rows; without any the profile does. Rows that need the same server stand together."""
+    """The rows that match the patterns, or else those of the profile, grouped by the server that they need."""
 
     def wanted(row):
         if patterns:

@@ -1,4 +1,4 @@
-// counting.h: marks the instructions that bench/counts.py counts. A program that is not run by callgrind counts
+// counting.h: marks the instructions that bench/counts.py counts. Without callgrind a program counts
 // nothing.
 //
 //   Counting::prepare();
@@ -17,18 +17,18 @@ namespace postern::bench {
 
 class Counting {
  public:
-  /// What follows can be counted. Before, a program runs several times as fast.
+  /// Enables counting. Before it, a program runs several times as fast.
   static void prepare() { CALLGRIND_START_INSTRUMENTATION; }
   static void on() { CALLGRIND_TOGGLE_COLLECT; }
   static void off() { CALLGRIND_TOGGLE_COLLECT; }
-  /// Everything counted since the last time was spent on `requests` requests of this path.
+  /// Reports all instructions since the last report as those of `requests` requests of this path.
   static void tell(const std::string &path, uint64_t requests) {
     const std::string text = path + " " + std::to_string(requests);
     CALLGRIND_DUMP_STATS_AT(text.c_str());
   }
 };
 
-/// Counts `body`, which serves `requests` requests each time, once its buffers have grown.
+/// Counts `body`, which serves `requests` requests in each call, after a warm-up in which its buffers grow.
 template <class Body>
 void count(const char *path, uint64_t requests, const Body &body) {
   constexpr int rounds = 200;

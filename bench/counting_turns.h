@@ -1,4 +1,4 @@
-// counting_turns.h: count_turns(), a whole turn of a worker but for the engine's part. See turns.h.
+// counting_turns.h: count_turns(), a whole turn of a worker without the engine's part. See turns.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class CountingMeter final : public Meter {
   void off() override { Counting::off(); }
 };
 
-/// False if a turn had a wrong result.
+/// Returns false if a turn had a wrong result.
 inline bool count_turns(const char *path, Protocol &protocol, Turns::Plan plan) {
   constexpr uint32_t turns = 100;
   const uint64_t requests = turns * plan.connections * plan.count;

@@ -1,5 +1,5 @@
 // counts.cc: the hot paths of the protocols and the worker, each run often enough for bench/counts.py to count its
-// instructions. Those of HandlerSocket are here.
+// instructions. This file has HandlerSocket's.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>

@@ -5,10 +5,10 @@
   bench/counts.py --accept            writes the baseline anew
   bench/counts.py --functions PATH    the functions of one path that execute most, for each request
 
-Counts are the same in every run, however busy the machine is; times are not. Only instructions of
+Unlike times, counts are the same in every run, however busy the machine is. Only instructions of
 our own code are compared: which of several memcpy() the C library takes depends on the processor.
-The part of a path in libraries and the server is printed beside it and not compared. Another
-compiler makes other instructions, so then nothing is compared, and that is said.
+The share of libraries and the server is printed beside them and not compared. Another compiler
+makes other instructions: then the script compares nothing, and says so.
 
 Exit codes: 0 as before or better, 1 worse or failed, 2 wrong usage.
 """
@@ -41,17 +41,17 @@ VALGRIND = [
 
 
 class Failure(Exception):
-    """Shown to the user as it is."""
+    """An error with a message for the user."""
 
 
 @dataclasses.dataclass
 class Count:
-    """What one request of a path executes."""
+    """Instructions that one request of a path executes."""
 
     path: str
     ours: float
     elsewhere: float
-    functions: dict  # of ours, by name
+    functions: dict  # our own functions, by name
 
 
 def parse_dump(text, program):
@@ -68,7 +68,7 @@ def parse_dump(text, program):
         elif line.startswith("fn="):
             function = line[3:]
         elif line.startswith("calls="):
-            called = True  # the next line has the cost of the callee, which has lines of its own
+            called = True  # the next line is the callee's cost, which its own lines count
         elif line[:1].isdigit():
             if not called:
                 cost = int(line.split()[1])
@@ -93,14 +93,14 @@ def parse_dump(text, program):
 
 
 def read_dumps(folder, program):
-    """In the order of the program."""
+    """Sorts paths as the program runs them."""
     dumps = sorted((file for file in folder.glob("dump.*")), key=lambda file: int(file.suffix[1:]))
     counts = [parse_dump(file.read_text(), program) for file in dumps]
     return [count for count in counts if count is not None]
 
 
 def run(command, program, folder):
-    """The counts of a command that is run under callgrind."""
+    """Runs a command under callgrind; returns its counts."""
     command = [*VALGRIND, f"--callgrind-out-file={folder}/dump", *map(str, command)]
     try:
         done = subprocess.run(
@@ -108,7 +108,7 @@ def run(command, program, folder):
         )
     except subprocess.TimeoutExpired as late:
         raise Failure(f"{program} did not end within {SECONDS_MAX} seconds") from late
-    # A server that was asked to end has ended well.
+    # Exit by the requested signal is a clean shutdown.
     if done.returncode != 0 or re.search(r"^(counts_engine|ERROR):", done.stderr, re.MULTILINE):
         raise Failure(f"{program} ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return read_dumps(folder, program)
@@ -133,7 +133,7 @@ INSERT INTO wide SELECT seq, -5, 1 << 40, 12.5, '2010-02-03', '2010-02-03 11:22:
 
 
 def count_engine(folder):
-    """In a server of its own, which knows no accounts, listens nowhere and ends by itself."""
+    """Counts in a private server without grant tables and listening sockets, which shuts itself down."""
     server = dict(word.split("=", 1) for word in shlex.split((BUILD / "server" / "server.env").read_text()))
     data = folder / "data"
     (data / "test").mkdir(parents=True)
@@ -154,13 +154,13 @@ def count_engine(folder):
             f"--plugin-dir={BUILD / 'bench'}",
             "--plugin-maturity=unknown",
             "--plugin-load-add=counts_engine.so",
-            "--counts-engine=FORCE",  # or it would wait for a shutdown that nobody asks for
+            "--counts-engine=FORCE",  # otherwise it would wait for a shutdown that nobody requests
             f"--init-file={tables}",
             "--innodb-adaptive-hash-index=ON",
             "--innodb-use-native-aio=OFF",
             "--innodb-flush-log-at-trx-commit=0",
             "--innodb-buffer-pool-size=32M",
-            # Newer servers reserve terabytes of addresses otherwise, more than valgrind has.
+            # Otherwise newer servers reserve terabytes of address space, more than valgrind provides.
             "--loose-innodb-buffer-pool-size-max=32M",
         ],
         "counts_engine.so",
@@ -173,7 +173,7 @@ def cmake_cache():
 
 
 def compiler():
-    """What made the programs, in one line: counts of different ones cannot be compared."""
+    """The compiler, in one line: counts of different compilers cannot be compared."""
     cache = cmake_cache()
     told = subprocess.run([cache["CMAKE_CXX_COMPILER"], "--version"], capture_output=True, text=True, check=True).stdout
     machine = subprocess.run(["uname", "-m"], capture_output=True, text=True, check=True).stdout.strip()
@@ -198,7 +198,7 @@ def baseline_text(made_by, counts):
 
 
 def compare(counts, baseline):
-    """(lines to print, whether nothing became worse)"""
+    """(lines to print, whether no path became worse)"""
     lines, good = [], True
     for count in counts:
         known = baseline.get(count.path)

@@ -46,7 +46,7 @@ class RowCount final : public Reply {
   uint64_t failures_ = 0;
 };
 
-/// Gives the first column a value that it did not have.
+/// An edit that changes the first column.
 class NewName final : public Edit {
  public:
   Decision present(Row, Draft &next) override {
@@ -58,7 +58,7 @@ class NewName final : public Edit {
   uint64_t edits_ = 0;
 };
 
-/// One executor, and the tables it has open. Used on one thread.
+/// One executor and its open tables. Used on one thread.
 class Paths {
  public:
   Paths(Engine &engine, Access access)
@@ -121,7 +121,7 @@ class Paths {
     return op;
   }
 
-  /// By the primary key.
+  /// A lookup by the primary key.
   void open(TableSlot &slot, Bytes table, std::initializer_list<Bytes> columns) {
     const TableSpec spec{"test", table, "PRIMARY", columns};
     Op op = op_on(slot, Verb::open);
@@ -129,7 +129,7 @@ class Paths {
     if (!executor_->run({.ops = {&op, 1}}).lasted() || reply_.failures() != 0) fail("open");
   }
 
-  /// The adaptive hash index takes in a page once it has been searched often.
+  /// Searches often enough for the adaptive hash index to take in the page.
   void meet_adaptive_hash(TableSlot &slot, const Find &find) {
     Op op = op_on(slot, Verb::find);
     op.find = &find;

@@ -50,7 +50,7 @@ bool count_encoder(const char *path) {
   return right;
 }
 
-/// `count`: how many ops the requests are.
+/// `count`: the number of ops in the requests.
 bool count_turn(const char *path, const std::string &requests, size_t ops) {
   Memcached protocol(Settings{});
   map_users(protocol);

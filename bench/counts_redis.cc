@@ -24,7 +24,7 @@ std::string repeated(const std::string &request, size_t times) {
   return all;
 }
 
-/// The door knows its mapping, a keyspace for every key, and does not read it again.
+/// Publishes the mapping, a keyspace for every key, so that the door does not read it.
 void map_everything(Redis &protocol) {
   items::MappingTable read;
   read.rows = {
@@ -33,7 +33,7 @@ void map_everything(Redis &protocol) {
   (void)protocol.maps().claim_refresh(clock_ms());
 }
 
-/// As strings are read: key, expiry, type, value.
+/// The columns of a string read: key, expiry, type, value.
 std::vector<Value> string_row() {
   return {Value::of("user:4711"), Value::of_integer(0), Value::of_natural(1), Value::of("yukari.takeba@dena.jp")};
 }
@@ -52,7 +52,7 @@ bool count_parser(const char *path, const std::string &request, size_t arguments
 
 bool count_turn(const char *path, const std::string &request, size_t connections, size_t requests) {
   Redis protocol(Settings{});
-  // On a busy machine, under valgrind, commands are slow enough to be noted.
+  // On a busy machine, under valgrind, commands are slow enough for the slow log.
   protocol.slow_log().threshold_us = INT64_MAX;
   map_everything(protocol);
   return count_turns(path, protocol,

@@ -3,7 +3,7 @@
 
 namespace postern::bench {
 
-/// False if a path had a wrong result.
+/// Returns false if a path had a wrong result.
 bool count_redis();
 
 }  // namespace postern::bench

@@ -1,5 +1,5 @@
-// One connection of bench/cpp: asks for rows by key through the C++ client, DEPTH requests under way, compares each
-// answer with what follows from its key, and prints a line of JSON.
+// One connection of bench/cpp: reads rows by key through the C++ client, DEPTH requests in flight, compares each
+// answer with the row that its key determines, and prints a line of JSON.
 //
 //   cpp_client PORT SECONDS DEPTH KEY_MAX SEED
 #include <handlersocket/client.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
   Reply reply;
   const double used = processor_seconds();
   const Clock::time_point begin = Clock::now(), end = begin + std::chrono::duration_cast<Clock::duration>(lasts);
-  // As many as are answered are asked anew, together.
+  // Sends as many new requests together as were answered.
   size_t at = 0;
   while (Clock::now() < end) {
     connection.flush().value();

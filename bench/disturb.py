@@ -1,4 +1,4 @@
-"""The latency of a server's clients while something else goes on with their table, at a fixed, modest rate."""
+"""The latency of a server's clients, at a fixed, modest rate, while another client disturbs their table."""
 import contextlib
 import dataclasses
 import fnmatch
@@ -14,15 +14,15 @@ import process
 
 PEERS = ("ours", "ours-memcached", "original", "sql-prepared")
 CLIENTS = 50
-# All touch the same few rows, so that writers meet.
+# All clients touch the same few rows, so that writers conflict.
 KEYS = 10_000
 RATE_PART = 0.3
 SECONDS = 10
 ROUNDS = 2
-# A statement that takes longer has not got its lock: it gives up, and counts as hung.
+# A statement that takes longer has not got its lock: it is aborted and counts as hung.
 LOCK_SECONDS = 3
 STALL_US = 10_000
-# Between two statements of a disturber, so that the server's one core is disturbed and not merely full.
+# The pause between two statements of a disturber, so that it disturbs the server's one core without filling it.
 PAUSE_SECONDS = 0.02
 
 
@@ -30,7 +30,7 @@ PAUSE_SECONDS = 0.02
 class Case:
     name: str
     title: str
-    statements: tuple = ()  # one after the other, again and again
+    statements: tuple = ()  # repeated in this order
     scans: bool = False
     kills: bool = False
 
@@ -65,7 +65,7 @@ LOADS = {
     "update": ("durable update, 50 connections", ["--mix", "update=100"]),
 }
 ARGUMENTS = ["--clients", str(CLIENTS), "--max", str(KEYS), "--table", "written"]
-# The threads that serve a peer, in the process list.
+# The threads of a peer in the process list.
 SERVING = {
     "ours": "state LIKE 'handlersocket%worker%'",
     "ours-memcached": "state LIKE 'memcached worker%'",
@@ -75,7 +75,7 @@ SERVING = {
 
 
 class Client:
-    """mariadb, fed a statement at a time."""
+    """A mariadb client that gets one statement at a time."""
 
     def __init__(self, server):
         command = [
@@ -96,7 +96,7 @@ class Client:
         self.run(f"SET lock_wait_timeout = {LOCK_SECONDS}")
 
     def run(self, statement, seconds=60):
-        """The lines it answered; None if it did not in time."""
+        """The lines of its answer; None on a timeout."""
         self.child.stdin.write(f"{statement}; SELECT 'that is all';\n".encode())
         self.child.stdin.flush()
         deadline = time.monotonic() + seconds
@@ -120,7 +120,7 @@ class Client:
 
 
 class Disturber:
-    """Repeats the work of a case until it has to stop; counts how often, and the errors."""
+    """Repeats the work of a case until stopped; counts repetitions and errors."""
 
     def __init__(self, case, peer, server):
         self.case, self.peer, self.server = case, peer, server
@@ -149,7 +149,7 @@ class Disturber:
 
     def scan(self):
         protocol, place = self.server.places[self.peer]
-        if protocol == "memcached-container":  # it has no scans; HandlerSocket's go through the same engine
+        if protocol == "memcached-container":  # it has no scans; HandlerSocket's use the same engine
             protocol, place = self.server.places["ours"]
         command = [
             "nice",
@@ -196,7 +196,7 @@ class Disturber:
                 client.run("ALTER TABLE written DROP COLUMN IF EXISTS extra")
 
     def killing(self, client, chance):
-        """Queries of workers, not sessions of SQL: a client without a session would have to log in again."""
+        """Kills the queries of workers, not SQL sessions: their clients would have to log in again."""
         threads = client.run(f"SELECT id FROM information_schema.processlist WHERE {SERVING[self.peer]}") or []
         if not threads:
             self.fail("there is no thread to kill")
@@ -223,7 +223,7 @@ class Disturber:
 
 
 def measure(bench, options, say):
-    """What report.disturbed() shows: a dictionary for each load, case and peer."""
+    """The input of report.disturbed(): a dictionary for each load, case and peer."""
     named = [peer for peer in PEERS if not options.peers or peer in options.peers]
     bench.start(named)
     seconds = options.seconds or SECONDS
@@ -244,9 +244,9 @@ def measure(bench, options, say):
         for case in cases:
             for peer, peak in peaks.items():
                 if case.kills and peer == "original":
-                    continue  # its threads end and are not replaced: from then on nobody is answered
+                    continue  # its threads end and are not replaced: no later request is answered
                 say(f"{title}, {case.title}: {peer}")
-                # A machine that was busy with something else for a moment shows in one of them alone.
+                # A moment in which other processes kept the machine busy affects only one of them.
                 runs = [
                     disturbed(bench, case, peer, [*mix, "--rate", f"{RATE_PART * peak:.0f}", "--seconds", str(seconds)])
                     for _ in range(options.rounds or ROUNDS)
@@ -279,7 +279,7 @@ def disturbed(bench, case, peer, arguments):
 
 
 def is_wrong(result, peer):
-    """Answers that are right, and from us no missing ones."""
+    """All answers are right, and none of ours is missing."""
     return bool(result["wrong"] or peer.startswith("ours") and (result["unanswered"] or result["error"]))
 
 
@@ -297,7 +297,7 @@ def judge(made):
 
 
 def stalls(one, made):
-    """By how many us our slowest answer is beyond what SQL has on the same rows; None if it is no stall."""
+    """By how many us our slowest answer exceeds SQL's on the same rows; None if that is no stall."""
     if not one["peer"].startswith("ours"):
         return None
     of_sql = next(

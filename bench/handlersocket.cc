@@ -1,4 +1,4 @@
-// The HandlerSocket protocol, and the null server's: lines of fields with tabs between them.
+// The HandlerSocket protocol, and the null server's: lines of tab-separated fields.
 #include "protocol.h"
 
 namespace postern::bench {
@@ -133,7 +133,7 @@ class HandlerSocket : public Protocol {
   const Plan plan_;
   std::string columns_{};
   size_t column_count_ = 0;
-  std::string head_{};  // an answer's to a find
+  std::string head_{};  // the head of a find's answer
 };
 
 class Null final : public HandlerSocket {

@@ -19,8 +19,7 @@ class Histogram {
 
   uint64_t count() const { return count_; }
   uint64_t max_ns() const { return max_ns_; }
-  /// The least value that `part` (0 to 1) of all values do not exceed, off by at most 1/32 of it and never too low;
-  /// 0 if there are none.
+  /// The quantile `part` (0 to 1) of the values, at most 1/32 too high and never too low; 0 if there are none.
   uint64_t quantile_ns(double part) const {
     const auto wanted = std::max<uint64_t>(1, static_cast<uint64_t>(part * static_cast<double>(count_) + 0.5));
     uint64_t seen = 0;

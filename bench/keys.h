@@ -6,7 +6,7 @@
 
 namespace postern::bench {
 
-/// xorshift64*: a random number must cost far less than a request.
+/// xorshift64*, because a random number must cost far less than a request.
 class Random {
  public:
   explicit Random(uint64_t seed = 0) : state_(seed * 0xBF58476D1CE4E5B9ULL ^ 0x9E3779B97F4A7C15ULL) {
@@ -18,19 +18,20 @@ class Random {
     state_ ^= state_ >> 27;
     return state_ * 0x2545F4914F6CDD1DULL;
   }
-  /// 1 to `most`, each as often.
+  /// Uniform over 1 to `most`.
   uint64_t up_to(uint64_t most) {
     return 1 + static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * most) >> 64);
   }
-  /// At least 0, less than 1.
+  /// Uniform over [0, 1).
   double fraction() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
  private:
   uint64_t state_;
 };
 
-/// Zipf's law over 1 to `most`: the rank r comes as often as 1 / r^exponent. After Gray et al., "Quickly generating
-/// billion-record synthetic databases"; ranks are scattered over the keys, so that hot keys are not neighbours.
+/// Zipf's law over 1 to `most`: rank r has a probability proportional to 1 / r^exponent. After Gray et al., "Quickly
+/// generating billion-record synthetic databases"; ranks are scattered over the keys, so that hot keys are not
+/// neighbours.
 class Zipfian {
  public:
   explicit Zipfian(uint64_t most, double exponent = 0.99)

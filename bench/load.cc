@@ -1,16 +1,16 @@
-// load: puts a load on a server of this machine, checks every answer, and says in a line of JSON how fast it was.
+// load: loads a server on this machine, checks every answer, and prints a line of JSON with rates and latencies.
 //
 //   load --protocol handlersocket --port 9998 --mix find=100 --clients 50 --depth 1 --seconds 5
-//   load --protocol memcached --port 11211 --mix insert=100 --count 1000000 --depth 100        fills it with rows 1 to
+//   load --protocol memcached --port 11211 --mix insert=100 --count 1000000 --depth 100        inserts rows 1 to
 //   1000000
 //
 // Protocols: handlersocket, null (tools/standalone --null), memcached, memcached-meta, memcached-container (the door of
 // a database), redis, redis-hgetall, redis-hmget, sql-text, sql-prepared. One thread. Closed loop: every client keeps
-// --depth requests under way; latency is from a request's send, so a server that stalls is asked less and looks better
-// than it is. At --rate R requests are due at fixed times whatever is still unanswered, and latency is from the time a
-// request was due. --idle N connections more stay silent, after the work that --idle-as names: connected, opened
-// (prepared for finds) or used (one find); the report has their share of the server's memory. bench/README.md has the
-// tables and the requests.
+// --depth requests in flight; latency counts from the send, so a server that stalls gets fewer requests and looks
+// better than it is. At --rate R requests are due at fixed times whatever is still unanswered, and latency counts from
+// the time a request was due. --idle N additional connections stay silent, after the work that --idle-as names:
+// connected, opened (prepared for finds) or used (one find); the report has their share of the server's memory.
+// bench/README.md has the tables and the requests.
 #include <getopt.h>
 
 #include <cstdio>

@@ -21,9 +21,9 @@ namespace postern::bench {
 namespace {
 
 constexpr int64_t second_ns = 1'000'000'000;
-/// How long the answers under way at the end are waited for.
+/// The time limit for answers in flight at the end.
 constexpr int64_t drain_ns = 10 * second_ns;
-/// The time limit for a server's answer to a word of a connection's opening.
+/// The time limit for a server's answer while a connection opens.
 constexpr int opening_seconds = 30;
 constexpr size_t receive_bytes = 256 << 10;
 constexpr size_t shown_bytes = 200;
@@ -34,7 +34,7 @@ int64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC) {
   return int64_t{now.tv_sec} * second_ns + now.tv_nsec;
 }
 
-/// Requests under way, in order. Their vectors of keys are kept and used again.
+/// Requests in flight, in order. Their vectors of keys are reused.
 class Line {
  public:
   Request &add() {
@@ -68,12 +68,12 @@ struct Connection {
   Client *client = nullptr;
   Opened opened{};
   Line line{};
-  std::string out{};      // not sent yet
+  std::string out{};      // unsent
   std::string partial{};  // an answer's
   bool armed = false;     // waits to become writable
 };
 
-/// Reads and writes go over one connection where the door has one port for both.
+/// Reads and writes share a connection if the door has one port for both.
 struct Client {
   Connection read{};
   Connection write{};
@@ -129,7 +129,7 @@ class Run {
     setrlimit(RLIMIT_NOFILE, &limit);
   }
 
-  /// They are not in the poller: a word from the server would go unnoticed, and none is due.
+  /// They are not in the poller: the server sends them nothing.
   bool connect_idle(std::string &error) {
     const uint64_t memory = server_memory();
     idle_.resize(options_.idle);
@@ -137,7 +137,7 @@ class Run {
       if (!open(connection, options_.place, {.reads = options_.idle_as != Idle::connected}, error)) return false;
       if (options_.idle_as == Idle::used && !find_once(connection, error)) return false;
     }
-    // The kernel connects before the server accepts. Its clients are among the descriptors, too.
+    // The kernel completes a connect before the server accepts. The clients' descriptors count, too.
     if (options_.server_pid == 0) return true;
     const int64_t give_up = clock_ns() + drain_ns;
     while (server_descriptors() < options_.clients + options_.idle) {
@@ -153,7 +153,7 @@ class Run {
     return true;
   }
 
-  /// All find the same row: what of the table the server takes into memory is not a connection's.
+  /// All find the same row, so that caching of the table does not count as memory of connections.
   bool find_once(Connection &connection, std::string &error) {
     const Request request;
     std::string out;
@@ -170,7 +170,7 @@ class Run {
   }
   static std::string talk_shown(const Talk &talk) { return std::string(talk.received().substr(0, shown_bytes)); }
 
-  /// Bytes of its own, not of files: from the kernel's page tables, for its counters are not exact.
+  /// The process's private bytes without files, from the kernel's page tables, because its counters are not exact.
   uint64_t server_memory() const {
     std::ifstream file("/proc/" + std::to_string(options_.server_pid) + "/smaps_rollup");
     uint64_t kib = 0;
@@ -209,7 +209,7 @@ class Run {
       return false;
     }
     const int one = 1;
-    // The kernel connects to a server that takes nobody any more, too.
+    // The kernel also connects to a server that accepts no longer.
     const timeval patience{.tv_sec = opening_seconds, .tv_usec = 0};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (!address.is_unix()) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -261,7 +261,7 @@ class Run {
   int64_t server_cpu() const { return options_.server_pid == 0 ? 0 : clock_ns(server_clock_); }
   double seconds_since(int64_t begin) const { return static_cast<double>(now_ - begin) / second_ns; }
 
-  /// At a fixed rate the loop never sleeps: a sleeper wakes late, and would call that the server's latency.
+  /// At a fixed rate the loop never sleeps, because a late wake-up would count as the server's latency.
   void wait(std::vector<epoll_event> &events, int64_t end) {
     const bool sleeps = options_.rate == 0 || stopping_;
     const int timeout_ms = sleeps ? static_cast<int>(std::min<int64_t>((end - now_) / 1'000'000 + 1, 1000)) : 0;
@@ -275,7 +275,7 @@ class Run {
     }
   }
 
-  /// Also requests that were due before the end and are asked after it, where others had the processor.
+  /// Includes requests that were due before the end and are sent after it, because other processes had the processor.
   void ask_what_is_due() {
     while (next_due_ <= now_ && next_due_ < static_cast<double>(until_)) {
       const auto due = static_cast<int64_t>(next_due_);
@@ -392,7 +392,7 @@ class Run {
     switch (answer.verdict) {
       case Verdict::right:
         ++result_.acknowledged[static_cast<size_t>(request.kind)];
-        // At a fixed rate requests that were due in the measured time count, however late they came.
+        // At a fixed rate requests that were due in the measured time count, however late they were sent.
         if (options_.rate == 0 ? stopping_ : request.due_ns < from_ || request.due_ns >= until_) break;
         ++result_.answers;
         result_.rows += rows_of(request, options_.shape);
@@ -420,7 +420,7 @@ class Run {
   Plan plan_{};
   std::unique_ptr<Protocol> protocol_{};
   Random random_;
-  // Runs with the same seed ask for the same keys, and write other names: an update that changes nothing costs less.
+  // Runs with the same seed use the same keys and write other names, because an update that changes nothing costs less.
   const uint64_t salt_ = Random(static_cast<uint64_t>(clock_ns(CLOCK_REALTIME))).next();
   std::unique_ptr<Zipfian> zipfian_{};
   net::Poller poller_{};

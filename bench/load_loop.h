@@ -24,15 +24,15 @@ enum class Idle : uint8_t { connected, opened, used };
 struct Options {
   std::string protocol = "handlersocket";
   Place place{};
-  Place write_place{};  // where a door writes through a port of its own
+  Place write_place{};  // if the door has a separate port for writes
   uint64_t clients = 50;
   uint64_t idle = 0;                  // connections that stay silent beside them
-  Idle idle_as = Idle::opened;        // connected alone, with what finds need opened, or after one find
-  uint64_t depth = 1;                 // requests a client has under way, in a closed loop
+  Idle idle_as = Idle::opened;        // only connected, prepared for finds, or after one find
+  uint64_t depth = 1;                 // requests of a client in flight, in a closed loop
   double rate = 0;                    // requests a second of all clients together; 0 is the closed loop
-  double seconds = 2;                 // measured, after
-  double warm_up = 0.2;               // seconds that are not
-  uint64_t count = 0;                 // ends after so many requests instead
+  double seconds = 2;                 // measured, after the warm-up
+  double warm_up = 0.2;               // seconds that are not measured
+  uint64_t count = 0;                 // if not 0, ends after so many requests instead
   std::array<uint64_t, kinds> mix{};  // hundredths
   bool zipfian = false;
   bool sequential = false;
@@ -45,7 +45,7 @@ struct Options {
 
 struct Result {
   double seconds = 0;
-  uint64_t answers = 0;  // right ones, in the measured time
+  uint64_t answers = 0;  // correct ones, in the measured time
   uint64_t rows = 0;
   uint64_t wrong = 0;  // in all the time, as are the following
   uint64_t refused = 0;
@@ -59,7 +59,7 @@ struct Result {
   Histogram latency{};
 };
 
-/// False with `error` set if the load could not be put on: no connection, a door that closed one.
+/// Returns false with `error` set if the run failed: no connection, or the door closed one.
 bool run(const Options &options, Result &result, std::string &error);
 
 }  // namespace postern::bench

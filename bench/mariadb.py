@@ -1,4 +1,4 @@
-"""MariaDB with one of the plugins in it: started, filled with rows, set, and checked for the acknowledged rows."""
+"""Starts MariaDB with one of the plugins, fills and configures it, and checks that acknowledged rows are there."""
 import os
 import shlex
 import subprocess
@@ -10,13 +10,13 @@ from process import HERE, Failure, Server
 
 
 class MariaDB(Server):
-    """A sandbox with one of the plugins in it. Its data stays in data-* for the next time."""
+    """A sandbox with one of the plugins. Its data stays in data-* for later runs."""
 
     def __init__(self, bench, name):
         super().__init__(bench, name)
         self.folder = bench.data / f"data-{name}"
         self.server = self.server_env()
-        self.running = None  # the state it was started with
+        self.running = None  # the state that it was started with
         self.hashed = None  # whether the adaptive hash index is on
         self.environment = {}
         self.places = {}
@@ -32,12 +32,12 @@ class MariaDB(Server):
         return self.server["PLUGIN_DIR"] + "/handlersocket.so"
 
     def options(self, state):
-        # Each door has the write threads it has by default: the original one, ours one a processor.
+        # Each door has its default number of write threads: the original one, ours one per processor.
         options = [
             f"--handlersocket-threads={state.threads}",
             f"--innodb-buffer-pool-size={state.buffer_pool}",
             "--innodb-log-file-size=1G",
-            "--innodb-log-file-buffering=OFF",  # as by default; a sandbox has it on
+            "--innodb-log-file-buffering=OFF",  # the default; a sandbox sets ON
             f"--max-connections={state.connections}",
             "--max-prepared-stmt-count=100000",
             f"--innodb-adaptive-hash-index-parts={state.hash_parts}",
@@ -45,7 +45,7 @@ class MariaDB(Server):
             "--skip-name-resolve",
         ]
         if self.name == "ours" and not state.durable:
-            # It reads and writes with the same threads. Where nobody waits for the disk it gets as many as the others.
+            # It reads and writes with the same threads. If no client waits for the disk it gets as many as others.
             options += [f"--{door}-threads={state.threads}" for door in ("memcached", "redis", "postern")]
         if state.threads_wr:
             options.append(f"--handlersocket-threads-wr={state.threads_wr}")
@@ -54,7 +54,7 @@ class MariaDB(Server):
         if state.binlog:
             options += ["--log-bin=binlog", "--binlog-format=ROW", "--server-id=1", "--max-binlog-size=1G"]
         if self.name == "original-unix":
-            # Not documented: with this address the ports are paths.
+            # Undocumented: with this address the ports are paths.
             path = self.bench.sockets
             options += [
                 "--handlersocket-address=/",
@@ -79,7 +79,7 @@ class MariaDB(Server):
         return self.sandbox("sql", str(self.folder), "--batch", "--skip-column-names", "test", "-e", text).strip()
 
     def start(self):
-        self.stop()  # the rest of a run that was killed
+        self.stop()  # the server of a run that was killed
         self.launch(matrix.State())
 
     def renew(self):
@@ -98,7 +98,7 @@ class MariaDB(Server):
         self.fill()
 
     def fill(self):
-        """The tables that every row may need, once, and the doors' configuration for them."""
+        """Creates, once, the tables that any row may need, and configures the doors for them."""
         if not self.has_made(tables.VERSION):
             self.bench.say(f"filling {self.name}")
             self.sql(tables.ALWAYS)
@@ -111,7 +111,7 @@ class MariaDB(Server):
         self.map("counter", "id", "hits")
 
     def map(self, table, key, columns):
-        """Makes a table a container of the memcached door."""
+        """Maps a table as a container of the memcached door."""
         if self.name == "ours":
             self.sql(f"CALL postern.map_table('{table}', 'test', '{table}', '{key}', '{columns}')")
 
@@ -156,7 +156,7 @@ class MariaDB(Server):
 
     @staticmethod
     def require_large_pages(state):
-        """Without them the server would start all the same, and the figures would mislead."""
+        """Fails without them: the server would start all the same, and the figures would mislead."""
         known = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         free_kib = int(known.get("HugePages_Free", "0")) * int(known.get("Hugepagesize", "0 kB").split()[0])
         wanted_kib = int(state.buffer_pool.removesuffix("G")) * 1_153_434  # a tenth more than the pool
@@ -182,7 +182,7 @@ class MariaDB(Server):
         )
 
     def hash_index(self):
-        """The state of the server's adaptive hash index: how many parts it has, or that it is off."""
+        """The state of the server's adaptive hash index: off, or its number of parts."""
         on, parts = self.sql("SELECT @@innodb_adaptive_hash_index, @@innodb_adaptive_hash_index_parts").split()
         return f"{parts} part{'s' if parts != '1' else ''}" if on == "1" else "off"
 
@@ -201,7 +201,7 @@ class MariaDB(Server):
             self.map(table, "user_id", "value")
 
     def levels(self, table):
-        """The levels of the primary key's tree, the leaves too, from its root page in the file."""
+        """The number of levels of the primary key's tree, leaves included, from its root page in the file."""
         root = int(
             self.sql(
                 "SELECT i.page_no FROM information_schema.innodb_sys_indexes i JOIN "
@@ -223,12 +223,12 @@ class MariaDB(Server):
         return None
 
     def counted(self):
-        """The sum of all counters: those of the table, and the Redis door's."""
+        """The sum of all counters, in the table and at the Redis door."""
         strings = " + (SELECT COALESCE(SUM(v), 0) FROM postern_redis.entries WHERE k LIKE 'count:%')"
         return int(float(self.sql(f"SELECT SUM(hits){strings if self.name == 'ours' else ''} FROM counter")))
 
     def after(self, row, memory, result):
-        """Every write that was acknowledged is there, and none that was not."""
+        """Checks that every acknowledged write is there, and no other."""
         if row.mix == "insert=100":
             told, there = result["acknowledged"].get("insert", 0), int(self.sql("SELECT COUNT(*) FROM fresh"))
         elif row.mix == "increment=100":

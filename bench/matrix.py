@@ -5,13 +5,13 @@ ROWS = 1_000_000
 HOT_KEYS = 1_000
 COUNTERS = 100_000
 PEOPLE = 5_000_000
-# Of tables of values: so many rows at most, and so many bytes. They have to be in memory.
+# Bounds of tables of values, in rows and bytes: they have to fit in memory.
 VALUES_MAX = 100_000
 VALUES_BYTES = 100 << 20
 WIDE = 100_000
 WIDE_COLUMNS = 32
 CONNECTIONS = 5000
-# What 20,000 descriptors of a process are enough for, with files and listeners beside.
+# The connections that 20,000 descriptors of a process allow, besides files and listeners.
 CONNECTIONS_MOST = 19_150
 
 # Peers by name; peers.py has their programs.
@@ -29,7 +29,7 @@ MORE_READERS = ("memcached-meta",)
 
 
 def rows_in(table):
-    """The rows of a table by its name in --table of bench/load."""
+    """The number of rows of a table, by its name in --table of bench/load."""
     head, _, number = table.partition("_")
     if head == "value":
         return min(VALUES_MAX, VALUES_BYTES // int(number))
@@ -38,19 +38,19 @@ def rows_in(table):
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """The settings of the servers during a row. A change of settled() restarts MariaDB."""
+    """The settings of the servers during a row. MariaDB restarts when settled() changes."""
 
     binlog: bool = False
     buffer_pool: str = "1G"
-    threads: int = 1  # a door's for reading
-    threads_wr: int | None = None  # of ours for writing; None leaves its default
+    threads: int = 1  # read threads of a door
+    threads_wr: int | None = None  # write threads of our door; None: its default
     connections: int = CONNECTIONS
     large_pages: bool = False
     adaptive_hash: bool = True
-    hash_parts: int = 1  # the adaptive hash index's; eight is the server's default, see docs/figures.md
+    hash_parts: int = 1  # innodb_adaptive_hash_index_parts; the server's default is 8, see docs/figures.md
     durable: bool = False
-    flush_log: int | None = None  # None is what `durable` means: 1 or 2
-    sync_binlog: int | None = None  # likewise: 1 or 0
+    flush_log: int | None = None  # None: by `durable`, 1 or 2
+    sync_binlog: int | None = None  # None: by `durable`, 1 or 0
 
     def settled(self):
         return (
@@ -67,7 +67,7 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """Where a row stands in a picture: on the curve `variant` of the panel `along`, at `at`."""
+    """The place of a row in a picture: on the curve `variant` of the panel `along`, at `at`."""
 
     picture: str
     along: str
@@ -90,14 +90,14 @@ class Row:
     rows_per_operation: int = 1
     option: str = ""  # "multi" or "scan", with rows_per_operation
     state: State = State()
-    tail: bool = False  # also at fixed rates
+    tail: bool = False  # measured at fixed rates, too
     idle: int = 0  # connections that stay silent beside the clients
     idle_as: str = "used"
-    tells_levels: bool = False  # how deep the primary key's tree is
+    tells_levels: bool = False  # report the depth of the primary key's tree
     point: Point | None = None
 
     def arguments(self):
-        """Of bench/load, for every peer."""
+        """The arguments of bench/load for every peer."""
         extra = [f"--{self.option}", str(self.rows_per_operation)] if self.option else []
         if self.idle:
             extra += ["--idle", str(self.idle), "--idle-as", self.idle_as]
@@ -155,7 +155,7 @@ def write(name, title, mix, profile="default", clients=50, depth=1, durable=True
 
 
 def article_rows():
-    """The article of 2012 on MySQL's memcached plugin: 10,000 pairs, values of 100 bytes, its flush setting."""
+    """Workload of the 2012 article on MySQL's memcached plugin: 10,000 pairs, 100-byte values, its flush setting."""
     stores = ("memcached", "original", "sql-text", "sql-prepared", "ours", "ours-memcached")
     ways = stores + ("memcached-unix", "ours-unix", "ours-memcached-unix")
     for clients in (1, 4, 50):
@@ -297,8 +297,8 @@ def plain_rows():
     yield write("mixed", "90% find, 10% update", "find=90,update=10")
     yield write("mixed", "90% find, 10% update", "find=90,update=10", "all", durable=False)
     yield write("mixed", "90% find, 10% update", "find=90,update=10", "all", depth=16)
-    # The buffer pool holds a tenth of the table: the disk answers, and a client that waits for it must not keep others
-    # waiting. A door has as many threads as the original has by default.
+    # The buffer pool holds a tenth of the table, so reads go to the disk, and a client that waits for it must not delay
+    # others. A door has as many threads as the original has by default.
     for clients in (1, 10):
         yield find(
             clients,

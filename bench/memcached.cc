@@ -8,7 +8,7 @@ namespace {
 
 constexpr Bytes line_end = "\r\n";
 
-/// The first line without its end; false if it is not complete.
+/// Cuts off the first line; false if it is incomplete.
 bool first_line(Bytes received, Bytes &line) {
   const size_t end = received.find(line_end);
   if (end == Bytes::npos) return false;
@@ -32,7 +32,7 @@ bool is_number(Bytes text) {
 
 class Store : public Protocol {
  public:
-  /// Without a container it is a store without tables.
+  /// Without a container the server is a store without tables.
   explicit Store(const Plan &plan, Bytes container = {})
       : prefix_(container.empty() ? key_prefix(plan.shape.table) : ""),
         table_(plan.shape.table),
@@ -78,9 +78,9 @@ class Store : public Protocol {
     out += line_end;
     out += value;
   }
-  /// The answer after its first `line`, which is no error.
+  /// Parses the answer after its first `line`, which is not an error.
   virtual Heard hear_after(Bytes line, Bytes received, const Request &request) const = 0;
-  /// Takes the value of a row off the front; false if it is not complete.
+  /// Takes the value of a row off the front; false if it is incomplete.
   bool take_value(Bytes &received, size_t size, uint64_t key, bool &right) const {
     if (received.size() < size + line_end.size()) return false;
     right = right && is_row(received.substr(0, size), table_, key, between_);
@@ -131,7 +131,7 @@ class Text final : public Store {
       case Kind::update:
       case Kind::insert:
       case Kind::zero: put_item(out, "set ", request, " 0 0 "); break;
-      case Kind::scan: break;  // there is no order among its keys
+      case Kind::scan: break;  // its keys have no order
     }
     out += line_end;
   }
@@ -151,7 +151,7 @@ class Text final : public Store {
   }
 
  private:
-  /// `VALUE user:KEY 0 SIZE`, the value, ... `END`; values come in the order asked.
+  /// `VALUE user:KEY 0 SIZE`, the value, ... `END`; values come in the order of the request.
   Heard values(Bytes received, const uint64_t *key, size_t count) const {
     const char *const begin = received.data();
     bool right = true;
@@ -178,7 +178,7 @@ class Meta final : public Store {
     switch (request.kind) {
       case Kind::find: get(request.key, " v\r\n", out); break;
       case Kind::multi:
-        // As its documentation teaches: quiet gets that answer hits alone, and a no-op that marks the end.
+        // As memcached's documentation recommends: quiet gets, which answer only hits, and a no-op that marks the end.
         for (const uint64_t key : request.keys) get(key, " v q\r\n", out);
         out += "mn\r\n";
         break;
@@ -218,7 +218,7 @@ class Meta final : public Store {
     out += flags;
   }
 
-  /// `VA SIZE`, the value, ...; then `MN` if a no-op was asked.
+  /// `VA SIZE`, the value, ...; then `MN` if a no-op was sent.
   Heard values(Bytes received, const uint64_t *key, size_t count, bool marked) const {
     const char *const begin = received.data();
     const auto so_far = [&] { return static_cast<size_t>(received.data() - begin); };
@@ -242,7 +242,7 @@ std::unique_ptr<Protocol> make_memcached(const Plan &plan) {
   return std::make_unique<Text>(plan);
 }
 std::unique_ptr<Protocol> make_memcached_container(const Plan &plan) {
-  // A connection asks one container for all; increased, new and changed rows have a table of their own.
+  // A connection uses one container; incremented, inserted and updated rows have tables of their own.
   return std::make_unique<Text>(plan, plan.any(Kind::increment) ? Bytes("counter")
                                       : plan.any(Kind::insert)  ? Bytes("fresh")
                                       : plan.any(Kind::update)  ? Bytes("written")

@@ -1,4 +1,4 @@
-// memcached_requests.h: a container of users and requests for them, for what measures turns of a memcached port.
+// memcached_requests.h: a container of users and requests for them, for measurements of a memcached port's turns.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace postern::bench {
 
-/// The port knows its containers, and does not read them again.
+/// Publishes the containers, so that the port does not read them.
 inline void map_users(memcached::Memcached &protocol) {
   protocol.mappings().publish({.rows = {{.name = "users",
                                          .database = "test",

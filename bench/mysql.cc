@@ -1,6 +1,6 @@
 // The server's own protocol, by text (COM_QUERY) and by prepared statement (COM_STMT_EXECUTE), spoken here rather than
-// through a client library so that one loop serves all protocols. It asks what MariaDB's C client asks: among the
-// capabilities is the one that leaves a prepared statement's column descriptions out when they have not changed.
+// through a client library so that one loop serves all protocols. It sends the requests of MariaDB's C client:
+// the capabilities include the one that omits a prepared statement's column descriptions while they are unchanged.
 #include <algorithm>
 
 #include "protocol.h"
@@ -10,13 +10,13 @@ namespace {
 
 constexpr size_t header_bytes = 4;
 // Capabilities.
-constexpr uint64_t found_rows = 0x2;  // an update returns the number of found rows, also where nothing changed
+constexpr uint64_t found_rows = 0x2;  // an update returns the number of found rows, changed or not
 constexpr uint64_t with_database = 0x8;
 constexpr uint64_t protocol_41 = 0x200;
 constexpr uint64_t transactions = 0x2000;
 constexpr uint64_t secure = 0x8000;
 constexpr uint64_t named_plugin = 0x80000;
-constexpr uint32_t cache_metadata = 1 << 4;  // bit 36 of the capabilities, in MariaDB's own half
+constexpr uint32_t cache_metadata = 1 << 4;  // bit 36 of the capabilities, in MariaDB's half
 
 uint64_t little(Bytes bytes, size_t at, size_t size) {
   uint64_t number = 0;
@@ -29,7 +29,7 @@ void put_little(std::string &out, uint64_t number, size_t size) {
   for (size_t i = 0; i < size; ++i) out += static_cast<char>(number >> (8 * i));
 }
 
-/// Takes one packet off `bytes`; false if it is not complete.
+/// Takes one packet off `bytes`; false if it is incomplete.
 bool take_packet(Bytes &bytes, Bytes &packet) {
   if (bytes.size() < header_bytes) return false;
   const size_t size = little(bytes, 0, 3);
@@ -103,17 +103,17 @@ class Sql : public Protocol {
     if (is_error(packet)) return {Verdict::refused, all - received.size()};
     if (first_of(packet) == 0) {
       packet.remove_prefix(1);
-      const bool right = is_write(request.kind) && take_number(packet) == 1;  // rows found, whether changed or not
+      const bool right = is_write(request.kind) && take_number(packet) == 1;  // rows found, changed or not
       return {right ? Verdict::right : Verdict::wrong, all - received.size()};
     }
     return result_set(received, packet, request, all);
   }
 
  protected:
-  /// Nothing to do for text.
+  /// Does nothing for text.
   virtual bool prepare(Talk &, Opened &, std::string &) { return true; }
   virtual Bytes take_created(Bytes &row) const = 0;
-  /// What stands before the columns of a row.
+  /// Skips the bytes before the columns of a row.
   virtual void skip_row_head(Bytes &row, size_t columns) const = 0;
 
   static std::string framed(Bytes payload, unsigned sequence) {
@@ -135,7 +135,7 @@ class Sql : public Protocol {
       if (!talk.read_more()) return false;
     }
   }
-  /// The server's method of authentication, which ends its greeting.
+  /// The server's authentication plugin, at the end of its greeting.
   static std::string method_of(Bytes greeting) {
     if (!greeting.empty() && greeting.back() == '\0') greeting.remove_suffix(1);
     return std::string(greeting.substr(greeting.rfind('\0') + 1));
@@ -147,8 +147,8 @@ class Sql : public Protocol {
 
   const Plan plan_;
   const size_t columns_;
-  const size_t created_column_;  // the one that a binary row holds packed
-  const std::string select_;     // up to the condition
+  const size_t created_column_;  // the column that a binary row packs
+  const std::string select_;     // without the condition
 
  private:
   static std::string joined(const std::vector<std::string> &columns) {
@@ -157,7 +157,7 @@ class Sql : public Protocol {
     return list;
   }
 
-  /// MariaDB's own half of the capabilities, in what its older relatives leave zero.
+  /// MariaDB's half of the capabilities, in bytes that MySQL leaves zero.
   static uint32_t greeting_of(Bytes packet) {
     const size_t version_end = packet.find('\0');
     return static_cast<uint32_t>(little(packet, version_end + 1 + 4 + 8 + 1 + 2 + 1 + 2 + 2 + 1 + 6, 4));
@@ -190,7 +190,7 @@ class Sql : public Protocol {
     uint64_t key = request.key + index;
     for (size_t column = 0; column < columns; ++column) {
       const Bytes cell = column == created_column_ ? take_created(row) : take_string(row);
-      // A list of keys is answered in the order of the index, not of the list.
+      // The rows of a list of keys come in the order of the index, not of the list.
       if (column == 0 && request.kind == Kind::multi) key = key_of_name(cell);
       if (!is_cell(cell, table, column, key)) return false;
     }
@@ -370,7 +370,7 @@ class SqlPrepared final : public Sql {
     values_ += text;
   }
 
-  /// A DATETIME: how many bytes, year in two of them, month, day, hour, minute, second.
+  /// A DATETIME: length, year in two bytes, month, day, hour, minute, second.
   Bytes take_created(Bytes &row) const override {
     const Bytes packed = take_string(row);
     return packed == Bytes("\xda\x07\x02\x03\x0b\x16\x21", 7) ? created : Bytes();

@@ -1,4 +1,4 @@
-"""The servers that are measured, by the peers that are ways into them; and a run, which starts them and puts the load on."""
+"""The measured servers, by peer (a way into a server); and Run, which starts them and applies the load."""
 import fcntl
 import json
 import os
@@ -14,7 +14,7 @@ from mariadb import MariaDB
 from process import OUT, Failure, processor_seconds
 from stores import Memcached, Null, Redis, Store
 
-# A store's inserts go over the same keys again and again, so that its memory has a bound.
+# Inserts into a store reuse the same keys, which bounds its memory.
 STORE_INSERTS_FROM = matrix.ROWS + 1
 SERVERS = {
     "null": Null,
@@ -31,7 +31,7 @@ SERVERS = {
 
 
 def server_of(peer):
-    """The server a peer is a way into."""
+    """The server that a peer leads to."""
     if peer in SERVERS:
         return peer
     if peer.startswith(("sql", "ours")):
@@ -45,12 +45,12 @@ class Bench:
     """All servers of a run, and the load."""
 
     def __init__(self, server_core, load_core, data, say, kinds=SERVERS):
-        """kinds: of servers, by name."""
+        """kinds: the kinds of servers, by name."""
         self.server_core, self.load_core, self.say = str(server_core), str(load_core), say
         self.data = data.resolve()
         self.kinds = kinds
         self.servers = {}
-        self.absent = {}  # server -> why it could not be started
+        self.absent = {}  # server -> the reason why it did not start
         self.sockets = None
         self.lock = None
 
@@ -75,7 +75,7 @@ class Bench:
         self.lock.close()
 
     def flushes_per_second(self):
-        """How often the disk below the data makes a small write last, one after the other: the floor of durability."""
+        """How many small writes a second the data's disk flushes one after the other: the floor of durability."""
         path = self.data / "flush-probe"
         with open(path, "wb", buffering=0) as probe:
             os.posix_fallocate(probe.fileno(), 0, 1 << 20)
@@ -89,7 +89,7 @@ class Bench:
         return count / seconds
 
     def start(self, peers):
-        """Starts those that do not run yet. Without a peer the others are measured; without ours nothing is."""
+        """Starts the servers that do not run yet. Leaves out missing peers; fails without our own server."""
         for name in dict.fromkeys(server_of(peer) for peer in peers):
             if name in self.servers or name in self.absent:
                 continue
@@ -117,7 +117,7 @@ class Bench:
             raise Failure(f"{shlex.join(command)}: {done.stdout}{done.stderr}") from None
 
     def run(self, peer, row, arguments):
-        """One run of `row` against `peer`, verified: (result, the error or None)."""
+        """Runs `row` once against `peer` and verifies it: (result, error or None)."""
         server = self.servers[server_of(peer)]
         protocol, place = server.places[peer]
         more = ["--insert-from", str(STORE_INSERTS_FROM)] if isinstance(server, Store) else []

@@ -55,7 +55,7 @@ def look(peer):
 
 
 def grid(panels, height):
-    """(figure, axes) with room for so many panels, each as high as that, in inches."""
+    """(figure, axes) with room for this many panels of this height, in inches."""
     from matplotlib import pyplot
 
     columns = 3 if panels > 4 else 2 if panels > 1 else 1
@@ -67,7 +67,7 @@ def grid(panels, height):
 
 
 def draw_bars(results, folder):
-    """A panel for each row: bars to the median, marks from the least to the best round."""
+    """A panel for each row: bars to the median, marks from the worst to the best round."""
     rows = [row for row in results["rows"] if not row.get("point")]
     if not rows:
         return
@@ -178,7 +178,7 @@ def draw_tail(results, folder):
 
 
 def draw_growth(results, folder, picture):
-    """A panel for each thing that grows or changes: lines through the means, marks from the least to the best round."""
+    """A panel for each varied parameter: lines through the means, marks from the worst to the best round."""
     panels = panels_of(results, picture)
     if not panels:
         return

@@ -1,4 +1,4 @@
-"""A process under measurement: started on its core, waited for and stopped; and what processes use of the machine."""
+"""Starts a measured process on its core, waits for it and stops it; and reads the processor time that processes use."""
 import contextlib
 import os
 import random
@@ -14,7 +14,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Failure(Exception):
-    """Shown to the user as it is; the command ends with exit code 1."""
+    """An error with a message for the user; the command exits with code 1."""
 
 
 def free_port():
@@ -28,7 +28,7 @@ def free_port():
 
 
 def all_processor_seconds():
-    """The processor time of all processes of the machine, and of others under the same hypervisor."""
+    """The processor time of all processes of the machine, and of other guests of the hypervisor."""
     user, nice, system, _, _, interrupts, softirqs, stolen = (
         int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
     )
@@ -44,7 +44,7 @@ def busy_percent(seconds=0.3):
 
 def seconds_of(pid):
     """The processor time of a process."""
-    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid() makes it
+    return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid() computes it
 
 
 def processor_seconds(pid):
@@ -66,7 +66,7 @@ class Server:
 
     def spawn(self, command, ready):
         """Starts a process on the server's core and waits until `ready`, a socket address, takes connections."""
-        # It ends with us, however we end.
+        # The kernel ends it when we end, however that happens.
         command = ["setpriv", "--pdeathsig", "KILL", "taskset", "-c", self.bench.server_core, *command]
         with open(OUT / f"{self.name}.log", "wb") as log:
             self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -96,18 +96,18 @@ class Server:
                 self.child.wait()
 
     def set_state(self, state):
-        """Brings the server into a row's state."""
+        """Configures the server for a row."""
 
     def make(self, table):
-        """Fills the rows that a row of the matrix reads, if they are not there yet."""
+        """Inserts the rows that a row of the matrix reads, unless they exist."""
 
     def renew(self):
-        """A process that has not served yet, so that the memory of connections can be measured."""
+        """Starts a process that has served no client yet, to measure the memory of connections."""
         self.stop()
         self.start()
 
     def wait_for_descriptors(self, wanted):
-        """Until the connections of an earlier run are closed at this end, too, and so many more can be had."""
+        """Waits until the server has closed the connections of the last run and has room for this many."""
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         deadline = time.monotonic() + 30
         while len(os.listdir(f"/proc/{self.pid()}/fd")) + wanted > limit:
@@ -116,10 +116,10 @@ class Server:
             time.sleep(0.05)
 
     def before(self, row):
-        """Just before a run; returns what after() wants to know."""
+        """Called just before a run; its result is passed to after()."""
 
     def after(self, row, memory, result):
-        """Just after a run: the error in the server's rows, or None."""
+        """Called just after a run; returns the error in the server's rows, or None."""
 
     def versions(self):
         return {}

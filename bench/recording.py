@@ -1,4 +1,4 @@
-"""Traffic of applications at MariaDB's port: recorded by a proxy between them, and played again, command by command."""
+"""Traffic of applications at MariaDB's port: recorded by a proxy between them, and replayed command by command."""
 import hashlib
 import json
 import re
@@ -18,7 +18,7 @@ NAMES = {
     CHANGE_USER: "change user", RESET_CONNECTION: "reset connection", FIELD_LIST: "field list",
 }  # fmt: skip
 SILENT = (QUIT, CLOSE, LONG_DATA)
-# Whoever has these is answered in other packets, or in ones that cannot be read here. No application needs them.
+# Capabilities that change the packets of answers, or make them unreadable here. No application needs them.
 UNTOLD = 1 << 5 | 1 << 11 | 1 << 24  # COMPRESS, SSL, DEPRECATE_EOF
 CONNECT_WITH_DB, PLUGIN_AUTH, CONNECT_ATTRIBUTES, CLIENT_MYSQL = 1 << 3, 1 << 19, 1 << 20, 1
 MORE_RESULTS, CURSOR = 0x08, 0x40
@@ -31,7 +31,7 @@ class Step:
 
     connection: int
     command: str
-    statement: int = 0  # prepare: the number that it was given
+    statement: int = 0  # for a prepare, the statement's id
 
     def body(self):
         return bytes.fromhex(self.command)
@@ -39,7 +39,7 @@ class Step:
 
 @dataclass
 class Login:
-    """How a client came in."""
+    """The login of a client."""
 
     flags: int
     charset: int
@@ -84,7 +84,7 @@ class Stream:
         return packet[4:]
 
     def _result(self, command, packets):
-        """The status that a result ends with."""
+        """The status flags at the end of a result."""
         first = self._next(packets)
         if command == PREPARE and first[0] == 0:
             columns, parameters = struct.unpack_from("<HH", first, 5)
@@ -123,7 +123,7 @@ def status_of_ok(packet):
 
 
 def without_untold(greeting):
-    """The greeting of a server that offers less."""
+    """The greeting without these capabilities."""
     changed = bytearray(greeting)
     at = greeting.index(0, 5) + 1 + 4 + 8 + 1
     low, high = struct.unpack_from("<H", changed, at)[0], struct.unpack_from("<H", changed, at + 5)[0]
@@ -135,14 +135,14 @@ def without_untold(greeting):
 
 
 class Recorder:
-    """Listens at `port`, hands everything on to the server's port, and keeps what clients say, page by page."""
+    """Listens on `port`, forwards everything to the server's port, and records the clients' commands page by page."""
 
     def __init__(self, server_port):
         self.server_port = server_port
         self.pages = []
         self.logins = {}
         self.failure = None
-        self._prepared = {}  # PREPAREs from before the first page, by connection and number
+        self._prepared = {}  # PREPAREs from before the first page, by connection and id
         self._lock = threading.Lock()
         self._listener = socket.create_server((LOOPBACK, 0))
         self.port = self._listener.getsockname()[1]
@@ -229,22 +229,22 @@ class Recorder:
 
 
 class Player:
-    """Plays recorded steps at a port, each connection as it was, in `database`."""
+    """Replays recorded steps at a port, over one connection for each recorded one, in `database`."""
 
     def __init__(self, port, database, logins):
         self.port = port
         self.database = database
         self.logins = logins
         self.streams = {}
-        self.statements = {}  # by connection and recorded number
+        self.statements = {}  # by connection and recorded id
 
     def play(self, step):
-        """The answer."""
+        """Replays a command; returns the answer."""
         if step.command == CONNECT:
             self.streams[step.connection] = self._log_in(self.logins[step.connection])
             return b""
         stream = self.streams.get(step.connection)
-        if stream is None:  # it began before the recording
+        if stream is None:  # the connection began before the recording
             stream = self.streams[step.connection] = self._log_in(self.logins[step.connection])
         body = step.body()
         command = body[0]
@@ -262,7 +262,7 @@ class Player:
         answer = stream.answer(command)
         if command == PREPARE and answer[4] == 0:
             self.statements[step.connection, step.statement] = struct.unpack_from("<I", answer, 5)[0]
-            answer = answer[:5] + bytes(4) + answer[9:]  # the number differs: the server reuses THDs
+            answer = answer[:5] + bytes(4) + answer[9:]  # the connection id differs: the server reuses THDs
         return answer
 
     def close(self):
@@ -300,13 +300,13 @@ COLUMNS = re.compile(r"^(SELECT) .{40,}?( FROM )")
 
 
 def form_of(text):
-    """The text without its literals and comments, and without its columns if those are many; lists of any length are one."""
+    """The text without literals and comments, and without its columns if there are many; lists lose their length."""
     plain = " ".join(LITERAL.sub("?", COMMENT.sub(" ", text)).split())
     return COLUMNS.sub(r"\1 ...\2", LISTED.sub("?, ...", plain))
 
 
 def class_and_form(step, prepared):
-    """What people call the command. `prepared`: texts by connection and number, which this one may add to."""
+    """A readable name of the command. `prepared`: texts by connection and id; a prepare adds its own."""
     if step.command == CONNECT:
         return CONNECT, CONNECT
     body = step.body()
@@ -328,5 +328,5 @@ def class_and_form(step, prepared):
 
 
 def digest(answer):
-    """Equal for answers that say the same."""
+    """Equal for answers with the same meaning."""
     return hashlib.sha1(answer).hexdigest()[:12]

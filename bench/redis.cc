@@ -33,7 +33,7 @@ class Redis final : public Protocol {
         put_key("count:", request.key, out);
         put_string("0", out);
         break;
-      case Kind::scan: out += line_end; break;  // there is no order among its keys
+      case Kind::scan: out += line_end; break;  // its keys have no order
     }
   }
 
@@ -127,7 +127,7 @@ class Redis final : public Protocol {
     received.remove_prefix(end + line_end.size());
     return true;
   }
-  /// The string that `$SIZE` announces; false if it is not complete. No string (`$-1`) is not right.
+  /// Reads the string that `$SIZE` announces; false if it is incomplete. A null string (`$-1`) is wrong.
   bool take_value(Bytes &received, Bytes line, uint64_t key, bool &right) const {
     uint64_t size = 0;
     if (!line.starts_with("$") || !parse_natural(line.substr(1), size)) {
@@ -140,8 +140,8 @@ class Redis final : public Protocol {
     return true;
   }
 
-  /// The fields that `line` announces; false if they are not complete. A door that has the row's columns sends them in
-  /// their order, and so does Redis, where they were written so.
+  /// Reads the fields that `line` announces; false if they are incomplete. A door sends a row's columns in their order,
+  /// and so does Redis if they were written in it.
   bool take_fields(Bytes &received, Bytes line, uint64_t key, bool &right) const {
     const size_t each = rows_ == RedisRows::whole_hashes ? 2 : 1;
     uint64_t count = 0;

@@ -1,4 +1,4 @@
-"""The measurements, for people: tables and JSON. pictures.py draws them."""
+"""The measurements as tables and JSON. pictures.py draws them."""
 import json
 import statistics
 
@@ -6,19 +6,19 @@ import catalogue
 import disturb
 
 CLIENT_BOUND_PERCENT = 97
-# The first beside the second, where both were measured.
+# Ratios of the first to the second peer, where both were measured.
 COMPARED = (
     ("ours", "original"),
     ("ours-memcached", "memcached"),
     ("ours-redis", "redis"),
     ("ours-redis", "redis-everysec"),
 )
-# Of rows that have a place along something; matrix.Point.
+# For rows of a series: matrix.Point.
 PICTURES = ("growth", "settings", "article-2012")
 
 
 def summary(samples, failure=None):
-    """Of one peer in one row."""
+    """The samples of one peer in one row."""
     if failure or not samples:
         return {"failure": failure or "not measured"}
     speeds = sorted(sample["rows_per_second"] for sample in samples)
@@ -41,7 +41,7 @@ def summary(samples, failure=None):
 
 
 def base_of(peer):
-    """A way into the same server over TCP."""
+    """Another peer that leads to the same server, over TCP."""
     return peer_of(peer).removesuffix("-unix").removesuffix("-meta")
 
 
@@ -59,7 +59,7 @@ def short(number):
 
 
 def table(head, lines):
-    """Markdown, aligned so that it can be read as it is."""
+    """A Markdown table with aligned columns, readable as plain text."""
     widths = [max(len(str(line[i])) for line in [head, *lines]) for i in range(len(head))]
 
     def print_line(cells):
@@ -78,7 +78,7 @@ def ratio(one, other):
 
 
 def hash_index_of(row):
-    """The setting of the adaptive hash index of all peers with one; of each, if they differ."""
+    """The setting of the adaptive hash index: one for all peers that have it, or for each if they differ."""
     told = row.get("hash_index") or {}
     if len(set(told.values())) == 1:
         return next(iter(told.values()))
@@ -179,7 +179,7 @@ def growth(along, rows):
     varied = any(row["point"]["variant"] for row in rows)
     deep = any("levels" in row for row in rows)
     memcached = "ours-memcached" in names
-    # Against the row without silent connections, and what each of them takes.
+    # Compared with the row without silent connections; and the memory of each.
     silent = any(row.get("idle") for row in rows)
     hashed = any(row.get("hash_index") for row in rows)
     lines = []
@@ -300,7 +300,7 @@ def save(results, folder):
 
 
 def write(results, folder):
-    """Saves them, and their text, which is printed, too."""
+    """Saves the results and the report, and prints the report."""
     save(results, folder)
     report = text(results)
     (folder / "report.txt").write_text(report)

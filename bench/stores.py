@@ -1,4 +1,4 @@
-"""What keeps values in memory, or nothing at all: memcached, Redis, and a server that only answers."""
+"""Peers without tables: memcached, Redis, and a server that stores nothing."""
 import os
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ class Store(Server):
             self.put(protocol, place, mix, count)
 
     def put(self, protocol, place, mix, count, *more):
-        # Few requests of many bytes, many of few.
+        # Fewer requests in flight for large values, more for small ones.
         result = self.bench.load(
             protocol,
             place,
@@ -54,7 +54,7 @@ class Store(Server):
 
 
 class Memcached(Store):
-    """It listens on a port or on a socket, not on both."""
+    """A memcached listens on a port or on a socket, not on both."""
 
     def start(self):
         unix = self.name.endswith("-unix")
@@ -89,7 +89,7 @@ class Memcached(Store):
         self.fill("memcached", place)
 
     def find(self):
-        """The installed one, or the distribution's package, unpacked: installing it would start a service."""
+        """The installed program, or the distribution's package, unpacked: installing it would start a service."""
         if installed := shutil.which("memcached"):
             return installed
         folder = OUT / "memcached"
@@ -120,7 +120,7 @@ class Memcached(Store):
 
 
 class Redis(Store):
-    """`redis-everysec` writes its log in rows that are not durable, too. `...-hash` has rows as hashes, and no strings."""
+    """`redis-everysec` writes its log in rows without durability, too. `...-hash` stores rows as hashes alone."""
 
     def start(self):
         port, path = free_port(), str(self.bench.sockets / f"{self.name}.sock")
@@ -183,7 +183,7 @@ class Redis(Store):
         return done.stdout
 
     def set_state(self, state):
-        """Durable means that its log is flushed before it answers. Turning the log on writes all it holds."""
+        """Sets whether the log is flushed before each reply. Turning the log on writes the whole data set."""
         self.command("CONFIG", "SET", "appendfsync", "always" if state.durable else "everysec")
         logs = state.durable or "everysec" in self.name
         self.command("CONFIG", "SET", "appendonly", "yes" if logs else "no")

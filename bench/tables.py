@@ -1,8 +1,8 @@
-"""The tables that are read and written in MariaDB, as SQL."""
+"""The SQL of the tables that are measured in MariaDB."""
 import matrix
 
-# Raise it when the tables change, so that kept ones are made anew. `made` is written last: the tables of an interrupted
-# run do not count.
+# Raise it when the tables change, so that existing ones are made anew. `made` is written last, so tables of an
+# interrupted run do not count.
 VERSION = 2
 ALWAYS = f"""
 DROP DATABASE test;
@@ -20,7 +20,7 @@ INSERT INTO counter SELECT seq, 0 FROM seq_1_to_{matrix.COUNTERS};
 CREATE TABLE made (version BIGINT);
 INSERT INTO made VALUES ({VERSION});
 """
-# The Redis door's keyspace: the rows of `user` and the counters, as Redis has them.
+# The Redis door's keyspace: the rows of `user` and the counters, in the form that Redis stores.
 ENTRIES_VERSION = VERSION * 100 + 2
 ENTRIES = f"""
 TRUNCATE TABLE postern_redis.entries;
@@ -46,7 +46,7 @@ CREATE TABLE {table} LIKE user;
 INSERT INTO {table} SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), '2010-02-03 11:22:33'
   FROM seq_1_to_{rows};
 """
-# A value is its key in ten digits, again and again. What fits into a page is there; what does not has pages of its own.
+# A value repeats its key in ten digits. InnoDB stores it in the row's page if it fits, else in pages of its own.
 INLINE_BYTES = 8000
 VALUES = """
 DROP TABLE IF EXISTS {table};
@@ -63,7 +63,7 @@ INSERT INTO wide SELECT seq, {", ".join(f"CONCAT('{i}.', seq)" for i in range(1,
 
 
 def statements_for(table):
-    """(number in `made`, what makes the table) of one that not every run needs; None of the others."""
+    """(number in `made`, SQL that makes the table) for a table that only some runs need; None for others."""
     head, _, size = table.partition("_")
     if table == "people":
         return VERSION * 100, PEOPLE.format(rows=matrix.PEOPLE)
@@ -71,7 +71,7 @@ def statements_for(table):
         return VERSION * 100 + 1, WIDE
     if not size:
         return None
-    # Beyond the numbers above.
+    # Numbers after those above.
     number = VERSION * 1_000_000_000 + int(size) * 10
     rows = matrix.rows_in(table)
     if head == "value":

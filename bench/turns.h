@@ -1,5 +1,5 @@
-// turns.h: Turns, a door's worker that repeats one turn, to be measured: the executor of one turn sends the requests of
-// the next, so that no second thread, no timer and no server has a part in it.
+// turns.h: Turns, a door's worker that repeats one turn for measurement: the executor of one turn sends the requests of
+// the next, so that no second thread, timer or server takes part.
 //
 // Everything happens on the worker's thread but construction and run().
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace postern::bench {
 
-/// Looks at the worker's thread while it is on.
+/// Measures the worker's thread while it is on.
 class Meter {
  public:
   virtual void on() = 0;
@@ -43,7 +43,7 @@ class Turns final : public Engine {
     std::string opening{};
     std::string requests{};
     size_t count = 1;
-    /// What every find finds.
+    /// The row that every find returns.
     std::vector<Value> row{Value::of("Yukari Takeba"), Value::of("yukari.takeba@dena.jp"),
                            Value::of("2010-02-03 11:22:33")};
   };
@@ -67,8 +67,8 @@ class Turns final : public Engine {
                  .door = this},
                 1) {}
 
-  /// Takes `turns` turns with the meter on, everything but the clients and the executor's own work; before them some
-  /// with the meter off. False if a turn had a wrong result. To be called once.
+  /// After some turns with the meter off, runs `turns` turns with it on, without the clients' and the executor's own
+  /// work. Returns false if a turn had a wrong result. To be called once.
   bool run(uint32_t turns) {
     last_turn_ = warm_up_turns + turns;
     for (size_t i = 0; i < plan_.connections; ++i) {
@@ -93,7 +93,7 @@ class Turns final : public Engine {
  private:
   static constexpr uint32_t warm_up_turns = 10;
 
-  /// The least an engine does: every find has one row, every write changes one.
+  /// A minimal engine: every find has one row, every write changes one.
   class Answers final : public Executor, private Binding {
    public:
     explicit Answers(Turns &turns) : turns_(turns) {}
@@ -133,7 +133,7 @@ class Turns final : public Engine {
     const TableSpec spec_{"test", "user", "PRIMARY", columns};
   };
 
-  /// In the midst of a turn: its requests are parsed, and nothing is answered.
+  /// Called within a turn, when its requests are parsed and not answered.
   void next(std::span<Op> ops) {
     if (turn_ > warm_up_turns && turn_ <= last_turn_) meter_.off();
     if (turn_ > 0) right_ = right_ && ops.size() == plan_.connections * plan_.count;
@@ -172,7 +172,7 @@ class Turns final : public Engine {
   const door::Roster::Owner roster_ = door::Roster::make();
   const door::Reception::Workers no_workers_;
   const net::WakeFd nobody_;
-  door::Reception reception_;  // where nobody comes in
+  door::Reception reception_;  // without clients
   door::StatementPool statements_{"turns"};
   door::LoopWatch watch_{"turns watch"};
   door::Worker worker_;

@@ -1,4 +1,4 @@
-// A whole turn of a worker, from the poller to the socket, takes no memory that it did not have before.
+// A whole turn of a worker, from the poller to the socket, allocates no memory.
 #include "turns.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace postern::bench {
 namespace {
 
-/// Looks at the thread that it is switched on and off by.
+/// Counts on the thread that switches it on and off.
 class AllocationMeter final : public Meter {
  public:
   void on() override { before_ = allocations; }
@@ -45,7 +45,7 @@ void expect_no_allocations(Access access, size_t connections, const std::string 
                                    .count = requests});
 }
 
-/// `ops`: how many the requests are.
+/// `ops`: the number of ops in the requests.
 void expect_no_allocations_of_memcached(const std::string &requests, size_t ops) {
   memcached::Memcached protocol({});
   map_users(protocol);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<const char *, kinds> names = {"find", "multi", "scan", "update", "insert", "increment", "zero"};
 constexpr Bytes domain = "@example.org";
-/// A value is its key in so many digits, again and again.
+/// A value repeats its key in this many digits.
 constexpr size_t value_digits = 10;
 constexpr uint32_t value_bytes_max = 16 << 20;
 constexpr uint32_t columns_max = 1000;
@@ -20,7 +20,7 @@ bool take(Bytes &text, Bytes expected) {
   return true;
 }
 
-/// A key's digits, printed once for all the columns they are in.
+/// A key's digits, printed once for all columns that contain them.
 class Digits {
  public:
   explicit Digits(uint64_t key) : size_(static_cast<size_t>(print_natural(text_, key) - text_)) {}
@@ -52,7 +52,7 @@ void put_value(std::string &out, uint64_t key, size_t size) {
   while (out.size() < end) out.append(once, 0, end - out.size());
 }
 
-/// Compares a large value with itself, one period on, so that a check costs less than the value did.
+/// Compares a large value with itself shifted by one period, so that a check costs less than sending the value.
 bool is_value(Bytes text, uint64_t key, size_t size) {
   if (text.size() != size) return false;
   const size_t first = std::min(size, value_digits);

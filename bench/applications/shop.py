@@ -1,7 +1,7 @@
 """A shop over Django's models, for bench/pages: shop.py PORT DATABASE FOLDER_WITH_DJANGO.
 
-Reads commands from standard input: `fill`, or the name of a page, for which it asks as a view would; says `done`
-after each. Its connection stays open, as with CONN_MAX_AGE.
+Reads commands from standard input: `fill`, or the name of a page, and sends its queries as a view would; prints
+`done` after each. Its connection stays open, as with CONN_MAX_AGE.
 """
 import datetime
 import decimal
@@ -11,7 +11,7 @@ from pathlib import Path
 
 PORT, DATABASE, FOLDER = sys.argv[1:4]
 sys.path.insert(0, FOLDER)
-# An application is a package to Django, which need not have anything in it.
+# Django takes any package as an application, even an empty one.
 sys.modules["shop"] = types.ModuleType("shop")
 sys.modules["shop"].__path__ = [str(Path(__file__).parent)]
 
@@ -122,7 +122,7 @@ def fill():
 
 
 def visitor():
-    """What middleware asks on each page: the session, and its user."""
+    """The queries of the middleware on each page: the session, and its user."""
     session = SessionStore(session_key=VISIT.get("key"))
     number = session.get("user")
     return session, User.objects.filter(pk=number).first() if number else None
