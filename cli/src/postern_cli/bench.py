@@ -1,5 +1,5 @@
 """postern bench: compares the doors of a server on its own rows, in interleaved rounds. It only reads. Its client is Python,
-so its figures compare doors and servers, and do not measure the limits of a door."""
+so its figures compare doors and servers, not the limits of a door."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from postern_cli.failure import DONE, REFUSED, USAGE, Failure
 KEYS_MAX = 100_000
 TICK = 0.25  # seconds between two points of the line
 SQL_DOORS = ("sql", "sql-door")
-BUCKETS = 64  # of latencies: powers of the square root of two, in microseconds
+BUCKETS = 64  # latency buckets: powers of the square root of two, in microseconds
 
 
 def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
@@ -36,7 +36,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         "--door",
         action="append",
         choices=("sql", "sql-door", "handlersocket", "memcached", "redis"),
-        help="(sql, sql-door and handlersocket, those of them that the server has)",
+        help="(those of sql, sql-door and handlersocket that the server has)",
     )
     parser.add_argument(
         "--transport",
@@ -70,7 +70,7 @@ class Run:
     rates: List[float] = field(default_factory=list)  # requests a second, one for each tick
     rounds: List[float] = field(default_factory=list)  # requests a second, one for each round
     latencies: List[int] = field(default_factory=lambda: [0] * BUCKETS)
-    cpu: float = 0.0  # seconds of the processor that the server took; 0 where it is another machine's
+    cpu: float = 0.0  # processor seconds of the server; 0 if it runs on another machine
 
     def percentile(self, part: float) -> float:
         """Microseconds, to within a fifth."""
@@ -100,7 +100,7 @@ def bucket(seconds: float) -> int:
 
 
 def half(seconds: float) -> int:
-    """Whether it is in the upper half of its power of two."""
+    """Whether the value is in the upper half of its power of two."""
     micro = max(int(seconds * 1e6), 1)
     return int(micro * micro >= 2 ** (2 * micro.bit_length() - 1))
 
@@ -125,7 +125,7 @@ def run(options: Any) -> int:
     askers = {door: asker(door, options, places, (table, index, key_columns, wanted, transport)) for door in chosen}
     runs = [Run(door, transport if door in SQL_DOORS else "tcp") for door in chosen]
     for number in range(options.rounds):
-        # Every other round goes backwards: a load that grows or fades favours no door.
+        # Every other round runs backwards, so that a growing or fading load favours no door.
         for one in runs if number % 2 == 0 else reversed(runs):
             measure(one, askers[one.door], keys, options, server)
     told = [one.told() for one in runs]
@@ -145,7 +145,7 @@ def run(options: Any) -> int:
 
 
 def transport_of(places: doors.Places, chosen: List[str]) -> str:
-    """TCP, unless the account gets in by sockets alone."""
+    """TCP, unless the account can log in by socket only."""
     try:
         for door in SQL_DOORS:
             if door in chosen:
@@ -181,7 +181,7 @@ def table_of(told: List[Dict[str, Any]]) -> str:
 def asker(
     door: str, options: Any, places: doors.Places, what: Tuple[Any, ...]
 ) -> Callable[[], Callable[[List[Any]], None]]:
-    """Makes, in the process that will use it, a function that asks for the rows of some keys."""
+    """Returns a function that reads the rows of some keys; called in the process that uses it."""
     table, index, key_columns, wanted, transport = what
     if door in SQL_DOORS:
         where = " AND ".join(f"`{name}` = %s" for name in key_columns)
@@ -240,7 +240,7 @@ def client(
     counts: Any,
     place: int,
 ) -> None:
-    """A process: asks until the time is over, and counts."""
+    """The body of a client process: sends requests until the time is over, and counts them."""
     random.seed(os.getpid())
     try:
         ask = make()
@@ -312,7 +312,7 @@ def live(door: str, rates: List[float]) -> None:
 
 
 def cpu_of(server: sql.Server) -> float:
-    """Seconds of the processor that the server has taken, if it is a process of this machine that we may look at."""
+    """Processor seconds of the server, if it runs on this machine and we may read them."""
     try:
         with open(server.variable("pid_file"), encoding="ascii") as file:
             pid = int(file.read())

@@ -22,11 +22,11 @@ NAMES = ("handlersocket", "memcached", "redis", "sql", "sql-door")
 def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("doors")
     group.add_argument("--secret", metavar="WORD", help="the plain secret of HandlerSocket's port (or POSTERN_SECRET)")
-    group.add_argument("--door-host", metavar="NAME", help="where the doors' ports are, if not on the server's address")
+    group.add_argument("--door-host", metavar="NAME", help="the address of the doors' ports, if it is not the server's")
 
 
 class Places:
-    """Where a server's doors are, and how they let in."""
+    """Addresses and authentication of a server's doors."""
 
     def __init__(self, server: Server, options: Any) -> None:
         self._server = server
@@ -35,7 +35,7 @@ class Places:
         self._ssl_ca = server.target.ssl_ca
 
     def port(self, setting: str) -> int:
-        """The port that a setting names. Raises Failure where there is none."""
+        """The port that a setting names. Raises Failure if there is none."""
         plugin = setting.partition("_port")[0]
         if setting not in self._server.variables():
             raise Failure(f"the server has no {plugin} door: INSTALL SONAME 'postern'; postern doctor says more")
@@ -52,7 +52,7 @@ class Places:
         return self._server.variable(f"{plugin}_auth") == "account"
 
     def tls(self, plugin: str) -> Optional[ssl.SSLContext]:
-        """TLS where an authority was given, or where the door asks for it."""
+        """TLS, if an authority was given or the door requires it."""
         if self._ssl_ca:
             return ssl.create_default_context(cafile=self._ssl_ca)
         if self._server.variable(f"{plugin}_require_tls") == "ON":
@@ -85,12 +85,12 @@ class Places:
             raise Failure(f"HandlerSocket, port {port}: {error}", UNREACHABLE) from None
 
     def sql_door(self) -> Target:
-        """Where the SQL door is, for a client of SQL."""
+        """The address of the SQL door for a client of SQL."""
         port = self.port("postern_port")
         return dataclasses.replace(self._server.target, socket="", host=self.address("postern"), port=port)
 
     def of_sql(self, door: str, transport: str) -> Target:
-        """The server's own port or socket (sql), or the SQL door's (sql-door). Raises Failure where there is none."""
+        """The server's own port or socket (sql), or the SQL door's (sql-door). Raises Failure if there is none."""
         name, setting = ("the server", "") if door == "sql" else ("the SQL door", "postern_")
         if transport == "socket":
             path = self._server.variable(f"{setting}socket")
@@ -184,8 +184,7 @@ class Memcached:
                 raise Failure(f"memcached: {said[-1].decode('utf-8', 'replace')}", UNREACHABLE)
 
     def command(self, line: bytes, value: Optional[bytes] = None) -> List[bytes]:
-        """Sends a command, of which the length of its value and the value are added; the lines of the answer, values among
-        them."""
+        """Sends a command with its value and the value's length; returns the lines of the answer, values among them."""
         data = line + b"\r\n" if value is None else line + b"%d\r\n" % len(value) + value + b"\r\n"
         self._wire.send(data)
         told = []
@@ -219,7 +218,7 @@ class Memcached:
 
 
 class Redis:
-    """RESP2."""
+    """A client of Redis' protocol, RESP2."""
 
     def __init__(self, wire: Wire, login: Optional[Tuple[str, str]] = None) -> None:
         self._wire = wire
@@ -227,7 +226,7 @@ class Redis:
             self.command("AUTH", *login)
 
     def command(self, *words: Any) -> Any:
-        """Sends a command; its answer. Raises Failure for an error."""
+        """Sends a command; returns the answer. Raises Failure for an error."""
         parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         self._wire.send(b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts))
         return self._answer(0)

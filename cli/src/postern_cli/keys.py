@@ -30,7 +30,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="rows at most (100)")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="rows to skip (0)")
     parser.add_argument(
-        "--where", action="append", default=[], metavar="'COLUMN < VALUE'", help="rows for which this holds alone"
+        "--where", action="append", default=[], metavar="'COLUMN < VALUE'", help="only rows for which this holds"
     )
     reading(parser)
     parser = one(commands, common, "set", "write the row with this key", "TABLE KEY... COLUMN=VALUE...")
@@ -140,7 +140,7 @@ def write(
     values: Dict[str, Any],
     new: bool,
 ) -> Result:
-    """A new row, or the values of one that is there."""
+    """Inserts a new row, or sets the values of an existing one."""
     index, key_columns, key = place
     row = dict(zip(key_columns, key), **{name: value for name, value in values.items() if name not in key_columns})
     opened = db.open(table.schema, table.name, list(row), index=index)
@@ -207,7 +207,7 @@ def condition(table: names.TableNames, text: str) -> posterndb.Where:
 
 
 def run_memcached(client: doors.Memcached, options: Any, separator: str = "|") -> int:
-    """The table is a container. Of `set` and `incr` the last word is the value, all others are pieces of the key."""
+    """The table is a container. The last word of `set` and `incr` is the value, all others are parts of the key."""
     pieces = list(options.key)
     if options.command in ("set", "incr") and len(pieces) < 2:
         raise Failure("say KEY VALUE", USAGE)
@@ -248,7 +248,7 @@ def run_redis(client: doors.Redis, options: Any) -> int:
     pairs = [word.partition("=") for word in words]
     if options.command == "set":
         if len(words) == 1 and "=" not in words[0]:
-            client.command("SET", key, words[0])  # a value with = in it is for the shell
+            client.command("SET", key, words[0])  # a value that contains = needs the shell
         else:
             client.command("HSET", key, *(part for name, _, value in pairs for part in (name, value)))
         return show(Result(count=1, words="stored"), options)

@@ -53,7 +53,7 @@ def modules() -> List[object]:
 
 
 def command_first(arguments: List[str], whole: argparse.ArgumentParser) -> List[str]:
-    """Moves options before the command to their place after it: many programs accept them there."""
+    """Moves options before the command to their place after it, because many programs accept them there."""
     commands = subparsers(whole)
     taking = {
         text
@@ -71,7 +71,7 @@ def command_first(arguments: List[str], whole: argparse.ArgumentParser) -> List[
 
 
 def with_hosts(arguments: List[str], whole: argparse.ArgumentParser) -> List[str]:
-    """-h with a word is a host, as for MariaDB's own clients; alone it asks for help. After -- stands another program's."""
+    """-h with a word is a host, as for MariaDB's own clients; alone it is help. Words after -- stay as they are."""
     commands = subparsers(whole)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     ours = arguments[:end]
@@ -96,7 +96,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever reads has seen enough.
+        # The reader of our output has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ConnectionError as error:

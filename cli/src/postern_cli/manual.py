@@ -1,4 +1,4 @@
-"""postern manual: the manual page, from the parser itself."""
+"""postern manual: the manual page, generated from the parser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(options: Any) -> int:
 
 
 def roff(text: str) -> str:
-    """Words as they are: nothing in them is a request of the formatter."""
+    """Escapes text, so that roff sees no request in it."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return "\n".join(("\\&" + line) if line.startswith(".") else line for line in escaped.splitlines())
 
@@ -79,7 +79,7 @@ def page(parser: argparse.ArgumentParser) -> str:
 
 
 def whole(text: str) -> str:
-    """A description, its lists as they were laid out."""
+    """A description, with the layout of its lists."""
     head, _, rest = text.partition("\n\n")
     return f"{roff(head)}\n.nf\n{roff(rest)}\n.fi" if rest else roff(head)
 

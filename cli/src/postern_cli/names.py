@@ -1,4 +1,4 @@
-"""Names on the server: databases, tables, columns, keys; for commands and for completion."""
+"""Names of databases, tables, columns and keys of the server, for commands and completion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TableNames:
     generated: List[str]
 
     def index(self, wanted: Optional[str]) -> Tuple[str, List[str]]:
-        """The index wanted, else the primary key, else the first unique one."""
+        """The named index, else the primary key, else the first unique one."""
         if wanted:
             for name, columns in self.indexes.items():
                 if name.lower() == wanted.lower():

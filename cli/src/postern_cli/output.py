@@ -1,4 +1,4 @@
-"""What people and programs read."""
+"""Output as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Iterable, List, Sequence
 
 from wcwidth import wcswidth
 
-WIDTH_MAX = 60  # characters shown of a cell; --json has all of it
+WIDTH_MAX = 60  # characters of a cell that are shown; --json has all
 
 
 def colours(stream: Any = None) -> bool:
@@ -20,7 +20,7 @@ def colours(stream: Any = None) -> bool:
 
 
 def paint(text: str, colour: str) -> str:
-    """In a colour, on a terminal that has them."""
+    """Colours a text, on a terminal with colours."""
     codes = {"red": "31", "yellow": "33", "green": "32", "bold": "1", "dim": "2"}
     return f"\x1b[{codes[colour]}m{text}\x1b[0m" if colours() else text
 
@@ -30,7 +30,7 @@ def width(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    """On one line, and without control sequences of terminals."""
+    """The text on one line, without control sequences of terminals."""
     return "".join(c if c.isprintable() else {"\n": "\\n", "\t": "\\t"}.get(c, f"\\x{ord(c):02x}") for c in text)
 
 
@@ -55,7 +55,7 @@ def readable(value: bytes) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], width_max: int = WIDTH_MAX, indent: str = "") -> str:
-    """Rows under their columns' names; numbers to the right."""
+    """A table of rows with headings; numbers are right-aligned."""
     rows = [list(row) for row in rows]
     cells = [[cell(value, width_max) for value in row] for row in rows]
     right = [
@@ -77,7 +77,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], width_max: int 
 
 
 def upright(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Each row with a line for each column, for those that are too wide for a table."""
+    """Rows with a line for each column, if they are too wide for a table."""
     wide = max((width(column) for column in columns), default=0)
     lines: List[str] = []
     for number, row in enumerate(rows, 1):
@@ -87,7 +87,7 @@ def upright(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def figures(value: Any) -> bool:
-    """Whether a text is a number as reports write it: 12,345, 3.5 %, 12 us, a dash for none."""
+    """Whether a text is a number in a report: 12,345, 3.5 %, 12 us, or a dash for none."""
     text = str(value).strip()
     return bool(text) and (text[0].isdigit() or text == "-") and all(c in "0123456789,.%+- usm" for c in text)
 
@@ -115,7 +115,7 @@ def as_json(value: Any) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people read them."""
+    """Seconds in a readable unit."""
     if seconds < 1e-3:
         return f"{seconds * 1e6:.1f} us"
     if seconds < 1:

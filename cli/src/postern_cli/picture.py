@@ -1,4 +1,4 @@
-"""Pictures of what bench measured: in a terminal, and as SVG."""
+"""Pictures of bench's results: in a terminal, and as SVG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDTH, HEIGHT, LEFT, TOP, BETWEEN = 860, 330, 70, 46, 90
 
 
 def spark(values: Sequence[float]) -> str:
-    """A line of blocks, the highest value a full one."""
+    """A line of blocks; the highest value is a full block."""
     most = max(values, default=0) or 1
     return "".join(BLOCKS[max(min(int(value / most * 8 + 0.5), 8), 0)] for value in values)
 

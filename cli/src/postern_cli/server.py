@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-S", "--socket", metavar="PATH", help="its socket for SQL")
     group.add_argument("-u", "--user", metavar="NAME", help="the account")
     group.add_argument(
-        "-p", "--password", nargs="?", const="", metavar="WORD", help="its password; without a word it is asked for"
+        "-p", "--password", nargs="?", const="", metavar="WORD", help="its password; without a word, prompts for it"
     )
     group.add_argument(
         "--ssl-ca", metavar="FILE", help="use TLS, and verify the server's certificate with this authority; doors, too"
@@ -81,7 +81,7 @@ class Target:
 
 
 def target(options: Any) -> Target:
-    """From the command line, and from option files."""
+    """The address from the command line and option files."""
     found: Dict[str, str] = {}
     if options.defaults_file and not os.access(options.defaults_file, os.R_OK):
         raise Failure(f"cannot read the option file {options.defaults_file}")
@@ -95,7 +95,7 @@ def target(options: Any) -> Target:
         found["password"] = getpass.getpass("Password: ")
     host, socket = found.get("host", ""), found.get("socket", "")
     if (options.host or options.port) and not options.socket:
-        socket = ""  # the option file's socket: the command line has a port
+        socket = ""  # ignores the option file's socket: the command line has a port
         host = host or "127.0.0.1"
         host = "127.0.0.1" if host == "localhost" and options.port else host
     if not socket and host in ("", "localhost"):
@@ -150,14 +150,14 @@ class Server:
         return rows
 
     def try_query(self, sql: str, arguments: Sequence[Any] = ()) -> Optional[List[Tuple[Any, ...]]]:
-        """None where the server refuses, because a table or a privilege is missing."""
+        """The rows; None if the server refuses, because a table or a privilege is missing."""
         try:
             return self.query(sql, arguments)
         except Failure:
             return None
 
     def variables(self) -> Dict[str, str]:
-        """All global variables, as they were when first asked for."""
+        """All global variables, read once, on first use."""
         if not self._variables:
             self._variables = {name.lower(): value for name, value in self.query("SHOW GLOBAL VARIABLES")}
         return self._variables
@@ -170,7 +170,7 @@ class Server:
         return int(value) if value.isdigit() else 0
 
     def status(self, pattern: str = "%") -> Dict[str, Any]:
-        """Status variables as they are now; numbers as int."""
+        """Current status variables; numbers as int."""
         rows = self.query("SHOW GLOBAL STATUS WHERE variable_name LIKE %s", (pattern,))
         return {name.lower(): int(value) if value.lstrip("-").isdigit() else value for name, value in rows}
 

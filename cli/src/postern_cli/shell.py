@@ -117,14 +117,14 @@ def use(database: str) -> str:
 
 
 class Shell:
-    """Runs lines. Connections are made when they are needed, and kept."""
+    """Runs lines. Connects to each door on first use, and keeps the connection."""
 
     def __init__(self, server: sql.Server, options: Any) -> None:
         self.server = server
         self.database = options.database
         self.door = options.door
         self.json = options.json
-        self.upright = False  # the line asks for rows with a line for each column
+        self.upright = False  # the line requests rows with a line for each column
         self.over = False
         self._options = options
         self._places = doors.Places(server, options)
@@ -139,7 +139,7 @@ class Shell:
         return f"postern {self.door}{' ' + self.database if self.database else ''}> "
 
     def line(self, line: str) -> int:
-        """Runs one line and shows what came of it; an exit code."""
+        """Runs one line and prints the result; returns an exit code."""
         self.upright = line.rstrip().endswith("\\G")
         if self.upright:
             line = line.rstrip()[:-2]
@@ -347,7 +347,7 @@ class Shell:
 
 
 class Raw:
-    """Lines of HandlerSocket as they are, to the port for writing if there is one."""
+    """Raw lines of HandlerSocket, sent to the port for writing if there is one."""
 
     def __init__(self, places: doors.Places) -> None:
         setting = "handlersocket_port_wr"
@@ -363,7 +363,7 @@ class Raw:
 
 
 def resp(answer: Any, indent: str = "") -> str:
-    """An answer of Redis as redis-cli shows it."""
+    """A Redis reply in the form that redis-cli prints."""
     if answer is None:
         return "(nil)"
     if isinstance(answer, int):

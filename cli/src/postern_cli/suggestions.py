@@ -72,7 +72,7 @@ KEPT_SECONDS = 10.0
 
 
 class ShellCompleter(Completer):
-    """Commands, then the arguments of the command before the cursor. Names are read once in ten seconds."""
+    """Completes commands, then the arguments of the command before the cursor. Reads names every ten seconds."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell

@@ -16,7 +16,7 @@ PCAP = {
     b"\xa1\xb2\x3c\x4d": (">", 1e-9),
 }
 PCAPNG = b"\x0a\x0d\x0d\x0a"
-# Bytes of the link's header before the address family or the IP packet itself.
+# Bytes of the link-layer header before the address family or the IP packet.
 ETHERNET, RAW, LINUX_SLL, LOOPBACK, LINUX_SLL2 = 1, 101, 113, 0, 276
 BUFFER_MAX = 1 << 20
 COM_QUIT, COM_INIT_DB, COM_QUERY, COM_PREPARE, COM_EXECUTE, COM_CLOSE, COM_RESET = 1, 2, 3, 0x16, 0x17, 0x19, 0x1F
@@ -40,7 +40,7 @@ class Whole:
 
 
 def packets(stream: Any) -> Iterator[Tuple[float, int, bytes]]:
-    """Time, kind of link and bytes of each packet. Ends where the file does, be it in the middle."""
+    """Time, link type and bytes of each packet. A truncated last packet ends the iteration."""
     magic = stream.read(4)
     if magic == PCAPNG:
         yield from packets_ng(stream, magic)
@@ -121,10 +121,10 @@ class Stream:
         if self.next is None:
             self.next = sequence
         if (sequence - self.next) & 0x80000000:
-            return  # sent again
+            return  # a retransmission
         self.waiting[sequence] = payload
         if len(self.waiting) > 64:
-            # Bytes are missing from the capture: go on with the next message that begins a packet.
+            # The capture lacks bytes: resume at the next message that begins a packet.
             self.next, self.buffer = min(self.waiting), b""
         while self.next in self.waiting:
             payload = self.waiting.pop(self.next)
@@ -132,7 +132,7 @@ class Stream:
             self.buffer = (self.buffer + payload)[-BUFFER_MAX:]
 
     def messages(self) -> Iterator[Tuple[int, bytes]]:
-        """Number and body of each message of the protocol that is complete."""
+        """Sequence number and body of each complete message of the protocol."""
         while len(self.buffer) >= 4:
             length = int.from_bytes(self.buffer[:3], "little")
             if len(self.buffer) < 4 + length:
@@ -145,7 +145,7 @@ class Stream:
 
 
 class Dialogue:
-    """A client and the server."""
+    """The connection of a client and the server."""
 
     def __init__(self) -> None:
         self.client, self.server = Stream(), Stream()
@@ -156,7 +156,7 @@ class Dialogue:
         self._since = 0.0
         self._inside = False
         self._manual = False
-        self.secret = False  # TLS: nothing to be read
+        self.secret = False  # TLS: unreadable
 
     def from_client(self, time: float, payload: bytes, sequence: int) -> Iterator[Observation]:
         self.client.add(sequence, payload)

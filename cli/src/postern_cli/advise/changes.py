@@ -13,7 +13,7 @@ from postern_cli.advise.verdict import Verdict, of_the_system, place, table_of
 
 
 def change(tree: Any, schema: Schema, database: str) -> Verdict:
-    """Of UPDATE and DELETE."""
+    """The verdict on an UPDATE or DELETE."""
     target = tree.this
     several = tree.args.get("tables") or tree.args.get("using") or tree.args.get("from_")
     if not isinstance(target, exp.Table) or target.args.get("joins") or several:
@@ -46,7 +46,7 @@ def read_returning(tree: Any, verdict: Verdict) -> None:
 
 
 def assignments(expressions: Any, reader: Reader, verdict: Verdict) -> str:
-    """`increment`, `point_update`, or nothing where SET reads other tables."""
+    """`increment`, `point_update`, or nothing if SET reads other tables."""
     columns, increments = [], 0
     for expression in expressions:
         name = reader.column(expression.this) if isinstance(expression, exp.EQ) else None
@@ -99,7 +99,7 @@ def is_default(node: Any) -> bool:
 
 
 def insertion(tree: Any, schema: Schema, database: str, replace: bool) -> Verdict:
-    """Of INSERT and REPLACE."""
+    """The verdict on an INSERT or REPLACE."""
     target = tree.this
     listed = isinstance(target, exp.Schema)
     named = target.this if listed else target
@@ -155,8 +155,8 @@ def is_given(value: Any, name: str) -> bool:
 
 
 def upsert_how(conflict: Any, names: Set[str], verdict: Verdict) -> str:
-    """The kind of an ON DUPLICATE KEY UPDATE: sets the row to the given values (`update`), a part of it (`update_some`), adds
-    (`add`), nothing (`keep`), or something that the server works out (`other`)."""
+    """The kind of an ON DUPLICATE KEY UPDATE: sets all values of the row (`update`) or some (`update_some`), adds
+    (`add`), changes nothing (`keep`), or needs the server (`other`)."""
     reader = Reader(names, verdict.table.columns if verdict.table else {})
     taken, kept, added = set(), set(), set()
     for expression in conflict.expressions:

@@ -17,7 +17,7 @@ from postern_cli.advise.verdict import Verdict, of_the_system, place, table_of
 
 
 def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
-    """What this statement is, sent with `database` in use. Its values may be question marks."""
+    """Classifies a statement that was sent with `database` in use. Its values may be question marks."""
     rough = rough_kind(statement)
     if rough != "rows":
         return Verdict(rough)
@@ -48,7 +48,7 @@ def classify(statement: str, schema: Schema, database: str = "") -> Verdict:
 
 
 class SelectReader:
-    """Reads a SELECT, and the one within a COUNT(*) or EXISTS around it."""
+    """Classifies a SELECT, or the one within its COUNT(*) or EXISTS."""
 
     def __init__(self, schema: Schema, database: str) -> None:
         self._schema = schema
@@ -70,7 +70,7 @@ class SelectReader:
         return self._plain(tree)
 
     def _within(self, tree: Any) -> Optional[Tuple[Any, str]]:
-        """The SELECT by key in a COUNT(*) FROM (SELECT ...), SELECT EXISTS (...) or the like."""
+        """The SELECT by key within a COUNT(*) FROM (SELECT ...), SELECT EXISTS (...) or similar."""
         source = tree.args.get("from_")
         expressions = [bare(e.this if isinstance(e, exp.Alias) else e) for e in tree.expressions]
         simple = len(expressions) == 1 and not tree.args.get("joins") and not tree.args.get("group")
@@ -131,7 +131,7 @@ class SelectReader:
         return self._settled(placed, tree)
 
     def _settled(self, verdict: Verdict, tree: Any) -> Verdict:
-        """Subselects in the select list or in ORDER BY make it other SQL."""
+        """Whether subselects in the select list or in ORDER BY make it other SQL."""
         if verdict.kind != "other" and any(True for node in tree.find_all(exp.Select) if node is not tree):
             verdict.kind, verdict.why = "other", "subselects"
         return verdict

@@ -23,7 +23,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="a general log, a slow log, a capture of the network (pcap), a trace (JSON lines) or SQL; - for the standard input",
     )
-    parser.add_argument("--from", dest="source", choices=SOURCES, default="digests", help="what to read of the server")
+    parser.add_argument("--from", dest="source", choices=SOURCES, default="digests", help="the source on the server")
     parser.add_argument("--watch", type=float, metavar="SECONDS", help="read digests twice, and report the difference")
     parser.add_argument(
         "--tables", metavar="FILE", help="take tables from this dump (mariadb-dump --no-data), not from a server"

@@ -1,4 +1,4 @@
-"""Values that workers of the SQL door compute of a statement's own values and of the time."""
+"""Values that workers of the SQL door compute from a statement's own values and the time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOMENTS = (exp.CurrentTimestamp, exp.UtcTimestamp)
 
 
 def suits(node: Any, kind: str, compared: bool) -> bool:
-    """Whether a worker computes it for a column of that type; an unknown one is any."""
+    """Whether a worker computes it for a column of that type; an unknown type may be any."""
     if is_sum(node):
         return kind in ("", "decimal", *INTEGERS) or (not compared and kind in ("float", "double"))
     if is_written(node):
@@ -26,7 +26,7 @@ def suits(node: Any, kind: str, compared: bool) -> bool:
 
 
 def is_sum(node: Any) -> bool:
-    """Of integers."""
+    """A sum, difference or product of integers."""
     while isinstance(node, (exp.Paren, exp.Neg)):
         node = node.this
     if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
@@ -49,13 +49,13 @@ def is_written(node: Any) -> bool:
 
 
 def is_day(node: Any) -> bool:
-    """CURDATE(), and days before or after."""
+    """CURDATE(), also plus or minus days."""
     base, unit = without_interval(node)
     return isinstance(base, DAYS) and unit in ("", *UNITS[3:])
 
 
 def is_moment(node: Any) -> bool:
-    """NOW() and its like, and a time before or after."""
+    """NOW() and similar functions, also plus or minus an interval."""
     base, unit = without_interval(node)
     is_now = isinstance(base, exp.Anonymous) and base.name.lower() == "now"
     return (is_now or isinstance(base, (*MOMENTS, *DAYS))) and unit in ("", *UNITS)

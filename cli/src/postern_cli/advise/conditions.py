@@ -14,20 +14,20 @@ COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 @dataclass
 class Conditions:
-    """Columns go by their names in small letters."""
+    """Column names are in lower case."""
 
     equal: Set[str] = field(default_factory=set)
-    listed: Dict[str, int] = field(default_factory=dict)  # IN, and how many values
+    listed: Dict[str, int] = field(default_factory=dict)  # IN, with the number of values
     listed_together: Set[str] = field(default_factory=set)  # (a, b) IN ((1, 2), (3, 4))
-    null: Set[str] = field(default_factory=set)  # IS NULL, or <=> with a value that may be
+    null: Set[str] = field(default_factory=set)  # IS NULL, or <=> with a value that may be NULL
     ranges: Set[str] = field(default_factory=set)  # < <= > >= BETWEEN, LIKE with a fixed beginning
-    patterns: Set[str] = field(default_factory=set)  # the part of them that LIKE restricts
-    residual: List[str] = field(default_factory=list)  # what no key has, in SQL
-    simple_residual: bool = True  # and all of it compares a column with a value
-    expression_values: bool = False  # a value that the server works out: NOW(), 1 + 1
-    worked_out: bool = False  # and no worker does
+    patterns: Set[str] = field(default_factory=set)  # those of them that LIKE restricts
+    residual: List[str] = field(default_factory=list)  # conditions that no key covers, as SQL
+    simple_residual: bool = True  # each of them compares a column with a value
+    expression_values: bool = False  # a value that has to be computed: NOW(), 1 + 1
+    worked_out: bool = False  # and no worker computes it
     number_for_text: Set[str] = field(default_factory=set)  # text columns compared with a number: no index helps
-    impossible: Optional[str] = None  # what keeps this from being a matter of one table
+    impossible: Optional[str] = None  # the reason why these are not conditions on one table
     unserved: str = ""  # why no worker of the SQL door reads it
 
     @property
@@ -46,7 +46,7 @@ def is_value(node: Any) -> bool:
 
 
 def is_plain(node: Any) -> bool:
-    """A value that a client knows by itself."""
+    """A value that the client knows."""
     while isinstance(node, (exp.Paren, exp.Neg, exp.Introducer, exp.Collate)):
         node = node.expression if isinstance(node, exp.Introducer) else node.this
     return isinstance(
@@ -80,7 +80,7 @@ def conjuncts(node: Any) -> Iterator[Any]:
 
 
 class Reader:
-    """Reads conditions on the columns of one table, which goes by some names."""
+    """Reads conditions on the columns of one table, which may have several names."""
 
     def __init__(self, names: Set[str], columns: Any) -> None:
         self._names = names
@@ -101,7 +101,7 @@ class Reader:
         if table and table not in self._names:
             return None
         name = node.name.lower()
-        # "abc" is a string for MySQL, and the parser knows; a word that is no column here is not ours.
+        # The parser knows that "abc" is a string; any other word that is not a column belongs to another table.
         return name if not self._columns or name in self._columns else None
 
     def _conjunct(self, node: Any) -> None:
@@ -139,7 +139,7 @@ class Reader:
             self.found.worked_out = True
 
     def kind(self, name: str) -> str:
-        """The type of a column; empty: it is not known."""
+        """The type of a column; empty if unknown."""
         column = self._columns.get(name) if self._columns else None
         return column.type if column else ""
 
@@ -167,7 +167,7 @@ class Reader:
 
     def _equal(self, name: str, node: Any, with_null: bool) -> None:
         if name in self.found.equal:
-            # id = 1 AND id = 1: the second is judged on the row.
+            # id = 1 AND id = 1: the second is checked on the row.
             self._leave(node, simple=True)
         elif with_null:
             self.found.null.add(name)
@@ -247,7 +247,7 @@ class Reader:
         return True
 
     def _unequal(self, node: Any) -> bool:
-        """c <> 1, NOT c, c IS NOT NULL: no key has it, but a filter may."""
+        """c <> 1, NOT c, c IS NOT NULL: no key covers it, but a filter may."""
         inner = bare(node.this)
         simple = isinstance(node, exp.NEQ) and self.column(inner) and is_value(node.expression)
         simple = simple or (isinstance(inner, exp.Is) and self.column(inner.this))

@@ -1,4 +1,4 @@
-"""Statements as a server has added them up itself."""
+"""Statements that a server has aggregated itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ door is as slow as the server for that time, too: long_query_time = 1 gives it b
 
 
 class NotRecorded(Exception):
-    """The server has nothing to read; the text says what to do."""
+    """The server has no statements to read; the text names the remedy."""
 
 
 def read(server: Any) -> Tuple[List[Observation], List[str]]:
@@ -62,7 +62,7 @@ def read(server: Any) -> Tuple[List[Observation], List[str]]:
 
 
 def prepared(server: Any) -> List[str]:
-    """MariaDB's digests have nothing of statements that are executed over the binary protocol."""
+    """Prepared statements: MariaDB's digests leave out the binary protocol."""
     told = server.query(
         "SELECT count_star, sum_timer_wait FROM performance_schema.events_statements_summary_global_by_event_name"
         " WHERE event_name IN ('statement/com/Execute', 'statement/com/Bulk_execute') AND count_star > 0"

@@ -12,13 +12,13 @@ from postern_cli.advise.verdict import Verdict
 SQL, HANDLERSOCKET, MEMCACHED, REDIS = "sql", "handlersocket", "memcached", "redis"
 DOORS = (SQL, HANDLERSOCKET, MEMCACHED, REDIS)
 
-# The server's time for a request, as a part of what SQL takes for it, one request at a time: docs/figures.md, 50 x 1,
-# and for the SQL door the measurements of its design. Pipelines and batches make it a fifth of that.
+# The server's time for a request relative to SQL, one request at a time: docs/figures.md, 50 x 1, and for the SQL
+# door the measurements of its design. Pipelines and batches reduce it to a fifth.
 PLANNED_PART = 0.75
 READ_PARTS = {SQL: 0.42, HANDLERSOCKET: 0.22, MEMCACHED: 0.26, REDIS: 0.26}
 WRITE_PARTS = {SQL: 0.6, HANDLERSOCKET: 0.41, MEMCACHED: 0.5, REDIS: 0.5}
 PLANNED = "the statement as it is, by a plan made once while it reads few rows"
-# A door saves processor time. A statement that takes longer waits for something else, which no door shortens.
+# A door saves processor time. A slower statement waits for something else, which no door shortens.
 SAVES_OF_AT_MOST = 200e-6
 WRITES = ("point_update", "increment", "point_delete", "insert", "upsert")
 # Engines with rows that every door can address. docs/operating.md lists the others.
@@ -39,7 +39,7 @@ class Service:
 
 
 def services(verdict: Verdict) -> List[Service]:
-    """What each door makes of it, in the order of DOORS; those left out can do nothing with it."""
+    """The verdict of each door, in the order of DOORS; doors without one cannot serve the statement."""
     if not verdict.key_value and verdict.kind != "range":
         return [Service(SQL, PLANNED)] if verdict.planned and verdict.kind == "other" else []
     assert verdict.table is not None
@@ -59,7 +59,7 @@ def seconds_saved(verdict: Verdict, door: str, average: Optional[float]) -> floa
 
 
 def sql(verdict: Verdict) -> Service:
-    """The SQL door takes every statement; which of them it answers itself is the question."""
+    """Whether the SQL door, which takes every statement, answers this one by itself."""
     why = unserved(verdict)
     if why and verdict.planned and not verdict.warning:
         return Service(SQL, PLANNED)
@@ -69,7 +69,7 @@ def sql(verdict: Verdict) -> Service:
 
 
 def unserved(verdict: Verdict) -> str:
-    """Why a worker of the SQL door does not answer it by its key."""
+    """The reason why a worker of the SQL door does not answer it by its key."""
     why = verdict.warning or verdict.unserved
     if not why and verdict.worked_out:
         why = "a value that the server works out"
@@ -112,7 +112,7 @@ def table_is_special(verdict: Verdict) -> bool:
 
 
 def common_refusal(verdict: Verdict) -> str:
-    """Why no door but SQL's can have it."""
+    """The reason why only the SQL door can serve it."""
     if verdict.locking:
         return "locks rows for its transaction"
     if verdict.returning:
@@ -184,7 +184,7 @@ def all_values(verdict: Verdict) -> bool:
 
 
 def mapping_refusal(verdict: Verdict) -> str:
-    """Why a key of memcached or Redis cannot name these rows."""
+    """The reason why a key of memcached or Redis cannot name these rows."""
     why = common_refusal(verdict)
     if why:
         return why
@@ -312,7 +312,7 @@ def quoted(name: str) -> str:
 
 
 def index_statement(verdict: Verdict) -> str:
-    """The SQL that makes the index that is missing."""
+    """The SQL that creates the missing index."""
     assert verdict.table is not None
     table, columns = verdict.table, verdict.missing_index
     parts = []

@@ -6,7 +6,7 @@ from sqlglot import exp
 from postern_cli.advise.conditions import bare, conjuncts, is_value
 from postern_cli.advise.schema import Schema, Table
 
-Place = Tuple[str, str]  # an alias and a column, in small letters
+Place = Tuple[str, str]  # an alias and a column, in lower case
 
 
 def locks_by_primary_keys(tree: Any, schema: Schema, database: str) -> bool:
@@ -63,7 +63,7 @@ class Equalities:
         return (owners[0], name) if len(owners) == 1 and owners[0] in self._tables else None
 
     def find_all(self) -> bool:
-        """Whether each table has one row by its primary key, and none can be found by another unique key as well."""
+        """Whether each table yields one row by its primary key, and no other unique key could find one."""
         found: Set[str] = set()
         count = -1
         while count != len(found) + len(self._known):

@@ -1,5 +1,5 @@
-"""Statements out of files: the general log, the slow log, traces of one statement a line, scripts. Files are read as they come,
-so that one may be larger than memory; other lines are skipped."""
+"""Statements from files: the general log, the slow log, traces with one statement a line, scripts. Reads files as
+streams, so that one may be larger than memory; skips other lines."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def general_log(lines: Iterable[str]) -> Iterator[Observation]:
         elif command == "Init DB":
             sessions.use(session, argument)
         elif command in ("Query", "Execute", "Bulk_execute") and argument.strip():
-            # PREPARE and EXECUTE of the text protocol are logged again as the statement that they run.
+            # The log also has the statement that a PREPARE or EXECUTE of the text protocol runs.
             if command == "Query" and first_words(argument, 1) in (["EXECUTE"], ["PREPARE"]):
                 return
             inside = sessions.statement(session, argument)
@@ -151,7 +151,7 @@ def json_lines(lines: Iterable[str]) -> Iterator[Observation]:
 
 
 def script(text: str) -> Iterator[Observation]:
-    """Of SQL as people write it: statements that end with a semicolon, or one a line where none does."""
+    """Reads a script: statements that end with a semicolon, or one a line if none does."""
     sessions = Sessions()
     for statement in split(text) if ";" in text else text.splitlines():
         if statement.strip():

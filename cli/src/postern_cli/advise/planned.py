@@ -11,7 +11,7 @@ from postern_cli.advise.locked import locks_by_primary_keys
 from postern_cli.advise.schema import OURS, SYSTEM, Schema, Table
 
 TABLES_MAX = 8
-# What the server alone answers, wherever it stands.
+# Syntax that only the server answers, wherever it stands.
 REFUSED = (
     exp.Subquery,
     exp.SetOperation,
@@ -29,7 +29,7 @@ REFUSED = (
     exp.Anonymous,
 )
 TIMES = ("DATE", "DATETIME", "TIMESTAMP", "TIMESTAMPTZ")
-# Functions that sqlglot has no class for, and workers call.
+# Functions without a class in sqlglot that workers call.
 FUNCTIONS = (
     "now",
     "unix_timestamp",
@@ -105,7 +105,7 @@ def is_derived(node: Any, tree: Any) -> bool:
 
 
 def is_plain(select: Any) -> bool:
-    """The optimizer makes it a part of the SELECT around it."""
+    """Whether the optimizer merges it into the SELECT around it."""
     parts = ("group", "distinct", "having", "limit", "offset")
     return not any(select.args.get(part) for part in parts) and not any(
         one.find(exp.AggFunc) for one in select.expressions

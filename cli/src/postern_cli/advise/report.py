@@ -1,4 +1,4 @@
-"""The advice, for people and for programs."""
+"""The report of postern advise, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def estimate(verdict: Verdict, service: doors.Service, shape: Shape) -> Any:
 
 
 def tables(workload: Workload) -> List[Dict[str, Any]]:
-    """The mappings for memcached and Redis, the most asked for first."""
+    """The mappings for memcached and Redis, most used first."""
     uses: Dict[Tuple[str, Tuple[str, ...]], List[Tuple[int, Verdict]]] = {}
     for shape in workload.shapes:
         served = [s for s in doors.services(shape.verdict) if s.serves and s.door in (doors.MEMCACHED, doors.REDIS)]
@@ -154,7 +154,7 @@ def tables(workload: Workload) -> List[Dict[str, Any]]:
 
 
 def indexes(workload: Workload) -> List[Dict[str, Any]]:
-    """The indexes that are missing: each once, with what asks for it."""
+    """The missing indexes, each with the statements that need it."""
     found: Dict[str, Dict[str, Any]] = {}
     for shape in workload.shapes:
         if shape.verdict.kind == "unindexed":
@@ -175,7 +175,7 @@ def indexes(workload: Workload) -> List[Dict[str, Any]]:
 
 
 def text(told: Dict[str, Any], limit: int) -> str:
-    """The report for people."""
+    """The report as text."""
     timed = told["seconds"] is not None
     head = f"{told['statements']:,} statements of {told['shapes']:,} shapes, from {told['source']}"
     head += f", in {duration(told['seconds'])} of the server's time" if timed else "; their times are not known"

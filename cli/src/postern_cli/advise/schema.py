@@ -1,4 +1,4 @@
-"""Tables as the advice needs them: columns, indexes, and what makes writes to them special. From a server or from a dump."""
+"""Tables for postern advise: columns, indexes, and properties that matter for writes. From a server or from a dump."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from postern_cli.advise.statement import TOKEN, first_words, split
 
 SYSTEM = ("information_schema", "performance_schema", "mysql", "sys")
-OURS = ("innodb_memcache", "postern", "postern_redis")  # what maps tables, and the keyspace of the Redis door
+OURS = ("innodb_memcache", "postern", "postern_redis")  # the databases of mappings, and the keyspace of the Redis door
 INTEGERS = ("tinyint", "smallint", "mediumint", "int", "integer", "bigint")
 TEXTS = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext", "enum", "set")
 BLOBS = ("text", "tinytext", "mediumtext", "longtext", "blob", "tinyblob", "mediumblob", "longblob", "json")
@@ -23,7 +23,7 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 @dataclass
 class Column:
     name: str
-    type: str  # the type's word alone, in small letters: varchar
+    type: str  # the type's name alone, in lower case: varchar
     nullable: bool = True
     generated: bool = False
     automatic: bool = False  # AUTO_INCREMENT
@@ -32,9 +32,9 @@ class Column:
 @dataclass
 class Index:
     name: str
-    columns: Tuple[str, ...]  # in small letters
+    columns: Tuple[str, ...]  # in lower case
     unique: bool
-    whole: bool = True  # no column is indexed by its beginning alone
+    whole: bool = True  # no column is indexed by a prefix only
     nullable: bool = False
 
     @property
@@ -46,7 +46,7 @@ class Index:
 class Table:
     schema: str
     name: str
-    columns: Dict[str, Column] = field(default_factory=dict)  # by name in small letters, in order
+    columns: Dict[str, Column] = field(default_factory=dict)  # by name in lower case, in order
     indexes: List[Index] = field(default_factory=list)
     engine: str = "InnoDB"
     rows: Optional[int] = None
@@ -72,12 +72,12 @@ class Table:
 
 
 class Schema:
-    """All tables that are known. Names are compared without regard to case, as most servers' clients write them."""
+    """All known tables. Names are case-insensitive, because clients of most servers write them in any case."""
 
     def __init__(self, tables: Iterable[Table] = ()) -> None:
         self._by_name: Dict[Tuple[str, str], Table] = {}
         self._by_table: Dict[str, List[Table]] = {}
-        self.plans = True  # the server is one where workers run plans that its optimizer made once
+        self.plans = True  # workers of this server run plans that its optimizer made once
         for table in tables:
             self.add(table)
 
@@ -93,7 +93,7 @@ class Schema:
         return len(self._by_name)
 
     def find(self, schema: str, name: str) -> Optional[Table]:
-        """The table; where the schema is not known or does not have it, the only one of that name."""
+        """The table; if the schema is unknown or lacks it, the only table of that name."""
         found = self._by_name.get((schema.lower(), name.lower()))
         if found is None:
             same = self._by_table.get(name.lower(), [])
@@ -102,7 +102,7 @@ class Schema:
 
 
 def from_server(query: Any, schemas: Iterable[str] = ()) -> Schema:
-    """The tables of a server. `query(sql, arguments)` gives tuples; `schemas` narrows it down."""
+    """The tables of a server. `query(sql, arguments)` returns tuples; `schemas` restricts the databases."""
     wanted = list(schemas)
     where = "NOT IN ('" + "','".join(SYSTEM + OURS) + "')"
     if wanted:
@@ -190,7 +190,7 @@ def from_definitions(text: str, schema: str = "") -> Schema:
 
 
 def without_options(statement: str) -> str:
-    """The statement up to the bracket that ends the columns: what follows is for the server alone."""
+    """The statement up to the bracket that ends the columns, without table options."""
     depth = 0
     for match in TOKEN.finditer(statement):
         depth += {"(": 1, ")": -1}.get(match.group(), 0)
@@ -243,7 +243,7 @@ def add_column(table: Table, definition: Any) -> None:
 
 
 def names_of(expressions: Iterable[Any]) -> Tuple[str, ...]:
-    """The columns of an index; one that is indexed by its beginning, `name(20)`, goes by its name."""
+    """The columns of an index; a prefix, `name(20)`, counts as `name`."""
     names = []
     for expression in expressions:
         while isinstance(expression, exp.Ordered):
@@ -253,5 +253,5 @@ def names_of(expressions: Iterable[Any]) -> Tuple[str, ...]:
 
 
 def is_whole(expressions: Iterable[Any]) -> bool:
-    """Whether no column is indexed by its beginning alone."""
+    """Whether no column is indexed by a prefix only."""
     return not any(node for part in expressions for node in part.find_all(exp.ColumnPrefix, exp.Anonymous))

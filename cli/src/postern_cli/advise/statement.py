@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, NamedTuple
 
-# Longest first if one begins as another does. Hints are no comments: /*! and /*M! are code to the server.
+# Longest first if one is a prefix of another. /*! and /*M! are code to the server, not comments.
 TOKEN = re.compile(
     r"""
       (?P<space>\s+)
@@ -20,7 +20,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# Of a statement of megabytes, such as a bulk insert, the beginning is enough.
+# The beginning of a statement of megabytes, such as a bulk insert, is enough.
 LENGTH_MAX = 64 * 1024
 
 TRANSACTION = {"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "XA"}
@@ -53,7 +53,7 @@ DEFINITION = {
     "REPAIR",
 }
 ROWS = {"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "("}
-# A list of one is another matter, for servers as well: it names one row.
+# A list of one value stays distinct, as for servers: it names one row.
 LIST = re.compile(r"\( \?(?: , \?)+ \)")
 
 
@@ -74,7 +74,7 @@ ANSI = re.compile(r'\b(?:FROM|INTO|UPDATE|JOIN)\s+(?:"\w+"\s*\.\s*)?"\w+"', re.I
 
 
 def plain_quotes(statement: str) -> str:
-    """With names in backquotes where they stand in double quotes, which sql_mode = ANSI_QUOTES allows (Drupal)."""
+    """The text with backquotes in place of double quotes around names, which sql_mode = ANSI_QUOTES allows (Drupal)."""
     if not ANSI.search(statement[:LENGTH_MAX]):
         return statement
     parts = []
@@ -85,7 +85,7 @@ def plain_quotes(statement: str) -> str:
 
 
 def split(text: str) -> Iterator[str]:
-    """The statements of a script, without the semicolons between them; what comments hide from other servers counts."""
+    """The statements of a script, without semicolons; executable comments count as code."""
     begin = 0
     for match in TOKEN.finditer(text):
         if match.group() == ";":
@@ -95,7 +95,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def first_words(statement: str, count: int = 3) -> List[str]:
-    """The first words in capitals; an opening bracket is a word."""
+    """The first words in upper case; an opening bracket is a word."""
     words: List[str] = []
     for token in tokens(statement):
         words.append(token.text.upper())
@@ -105,12 +105,12 @@ def first_words(statement: str, count: int = 3) -> List[str]:
 
 
 def fingerprint(statement: str) -> str:
-    """What statements that differ in values, lengths of lists, blanks and comments have in common."""
+    """The form of a statement: equal for statements that differ in values, list lengths, blanks and comments."""
     words: List[str] = []
     before = ""
     for kind, text in tokens(plain_quotes(statement)):
         if kind in ("string", "number", "mark"):
-            # A sign belongs to the number, where no value stands before it.
+            # A sign belongs to the number unless a value precedes it.
             if words and words[-1] in "+-" and before in ("", "(", ",", "=", "<", ">", "<=", ">=", "<>", "!=", "<=>"):
                 words.pop()
             text = "?"
@@ -134,7 +134,7 @@ KEYWORDS = set(
 
 
 def complete(statement: str) -> str:
-    """The statement as a parser takes it: a digest's "(...)" is a list, its cut end is gone."""
+    """The statement in a form that the parser accepts: a digest's "(...)" becomes a list, its cut end is removed."""
     text = re.sub(r"\( *\.\.\. *\)", "(?, ?)", plain_quotes(statement)[:LENGTH_MAX].strip().rstrip(";").strip())
     # A list of values becomes `?, ...`, anywhere.
     text = re.sub(r"\? *, *\.\.\.", "?, ?", text)
@@ -151,7 +151,7 @@ def is_cut(statement: str) -> bool:
 
 
 def rough_kind(statement: str) -> str:
-    """`rows`, `transaction`, `session`, `definition` or `other`: from the first words alone."""
+    """`rows`, `transaction`, `session`, `definition` or `other`, by the first words."""
     words = [*first_words(statement, 6), "", ""]
     first, second = words[0], words[1]
     if first == "SET":

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Set, Tuple
 from postern_cli.advise.conditions import Conditions, residual_of
 from postern_cli.advise.schema import OURS, SYSTEM, Index, Schema, Table
 
-# In the order of reports. `count` and `exists` are of rows named by key.
+# In the order of reports. `count` and `exists` refer to rows named by key.
 KEY_VALUE = (
     "point_select",
     "in_list",
@@ -33,24 +33,24 @@ class Verdict:
     table: Optional[Table] = None
     table_name: str = ""
     index: Optional[Index] = None
-    columns: Tuple[str, ...] = ()  # read or written, in small letters; ("*",) for all
+    columns: Tuple[str, ...] = ()  # read or written, in lower case; ("*",) for all
     key_columns: Tuple[str, ...] = ()
     residual: List[str] = field(default_factory=list)
-    by_pattern: bool = False  # the index finds the rows with a pattern's beginning, of which it may not have all
+    by_pattern: bool = False  # the index finds rows by a pattern's prefix, and may cover only a part of it
     simple_residual: bool = True
     keys: int = 1  # rows in an IN list or in VALUES
     locking: bool = False  # FOR UPDATE, LOCK IN SHARE MODE
-    expressions: bool = False  # a column or value that the server works out
-    worked_out: bool = False  # and no worker does
-    how: str = ""  # of upserts: `update`, `update_some`, `add`, `ignore`, `keep`, `replace`
+    expressions: bool = False  # a column or value that has to be computed
+    worked_out: bool = False  # and no worker computes it
+    how: str = ""  # kind of upsert: `update`, `update_some`, `add`, `ignore`, `keep`, `replace`
     returning: bool = False
     returns_expressions: bool = False
     ordered: bool = False
-    order_kept: bool = True  # an index that leads to the rows has the order that is wanted
+    order_kept: bool = True  # an index that leads to the rows has the wanted order
     changes: bool = False  # UPDATE, DELETE
-    variables: bool = False  # a write with values that the session has in variables of its own
+    variables: bool = False  # a write with values from session variables
     planned: bool = False  # the SQL door answers it by a plan that was made once
-    unserved: str = ""  # why the SQL door leaves it to the server, whatever else is said here
+    unserved: str = ""  # the reason why the SQL door leaves it to the server, whatever the other members say
     offset: bool = False
     missing_index: Tuple[str, ...] = ()
     warning: str = ""
@@ -74,7 +74,7 @@ def of_the_system(name: str) -> bool:
 
 
 def place(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -> Verdict:
-    """Chooses the index for what WHERE says, and by that the kind."""
+    """Chooses the index for the conditions of WHERE, and thereby the kind."""
     table = verdict.table
     verdict.expressions = verdict.expressions or found.expression_values
     verdict.worked_out = verdict.worked_out or found.worked_out
@@ -107,7 +107,7 @@ def place(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -
 
 
 def place_unknown(verdict: Verdict, found: Conditions, bare_kind: str, list_kind: str) -> Verdict:
-    """Without the table only the shape is known, which is not enough."""
+    """The verdict without a table definition: the shape alone does not suffice."""
     verdict.kind = "other"
     verdict.why = f"the table {verdict.table_name} is not known"
     if found.exact:
@@ -116,7 +116,7 @@ def place_unknown(verdict: Verdict, found: Conditions, bare_kind: str, list_kind
 
 
 def place_range(verdict: Verdict, found: Conditions, bare_kind: str) -> Verdict:
-    """No unique key is named whole: an index may still lead to the rows."""
+    """The verdict without a whole unique key: another index may still lead to the rows."""
     table = verdict.table
     assert table is not None
     usable = (found.exact | found.ranges) - found.number_for_text

@@ -73,7 +73,7 @@ def observed(options: Any, server: Any, schema: Schema) -> Workload:
 
 
 def database_of(shape: Shape) -> str:
-    """The database of the statement's table; where it has none, that which was in use."""
+    """The database of the statement's table; the default database if the name is unqualified."""
     return shape.verdict.table_name.rpartition(".")[0] or shape.database
 
 
@@ -98,7 +98,7 @@ def one_file(name: str, port: int, notes: List[str]) -> Any:
 
 
 class Decoded:
-    """Bytes as text, whatever is in them."""
+    """Decodes any bytes as text."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

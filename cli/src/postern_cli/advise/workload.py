@@ -19,13 +19,13 @@ class Observation:
     database: str = ""
     count: int = 1
     seconds: Optional[float] = None  # sum of the server's time; None if the source has no times
-    in_transaction: bool = False  # in one that was begun, or under autocommit=0
+    in_transaction: bool = False  # in an explicit transaction, or under autocommit=0
     prepared: bool = False  # executed over the binary protocol
 
 
 @dataclass
 class Shape:
-    """Statements that differ in their values alone."""
+    """Statements that differ only in their values."""
 
     text: str  # the text seen first
     fingerprint: str
@@ -64,7 +64,7 @@ SHAPES_MAX = 50_000
 def gather(observations: Iterable[Observation], schema: Schema, source: str) -> Workload:
     """Classifies one statement of each shape."""
     shapes: Dict[Tuple[str, str], Shape] = {}
-    seen: Dict[Tuple[str, str], Shape] = {}  # by the text itself, which saves taking it apart again
+    seen: Dict[Tuple[str, str], Shape] = {}  # by the text itself, which saves normalising it again
     workload = Workload(source=source)
     overflow = Shape("", "(more shapes than are kept)", "", Verdict("other", "not looked at"))
     for observed in observations:

@@ -1,1 +1,1 @@
-"""postern doctor: what of a server with Postern is missing, unsafe or slow, and what to do about it."""
+"""postern doctor: finds missing, unsafe and slow settings of a server with Postern, and their remedies."""

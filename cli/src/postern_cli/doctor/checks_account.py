@@ -1,4 +1,4 @@
-"""Facts that the account may not see. The last check, because other checks could not look at them."""
+"""Facts that the account may not see. It runs last, because other checks note such facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Iterator
 from postern_cli.doctor.facts import Facts
 from postern_cli.doctor.finding import Finding, good
 
-# The privileges, and what remains hidden without each.
+# The privileges, and the facts that stay hidden without each.
 WANTED = {
     "SELECT": "tables without a key, and what mappings name",
     "PROCESS": "connections, tables and plans of the doors",

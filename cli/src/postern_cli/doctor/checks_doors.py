@@ -8,7 +8,7 @@ from typing import Iterator
 from postern_cli.doctor.facts import DOORS, Facts, is_loopback
 from postern_cli.doctor.finding import Finding, good
 
-# Doors that open only when there is something to serve: the setting, the missing part, and the command that makes it.
+# Doors that open only when they have tables to serve: the setting, the missing part, and the command that creates it.
 LATE = {
     "memcached": (
         "SELECT 1 FROM innodb_memcache.containers LIMIT 1",
@@ -55,7 +55,7 @@ def listening(facts: Facts) -> Iterator[Finding]:
 
 
 def moved(facts: Facts) -> Iterator[Finding]:
-    """What SET GLOBAL asked for and could not be had."""
+    """Changes by SET GLOBAL that failed."""
     rows = facts.ask(
         "SELECT door, state, address, port, reason FROM information_schema.postern_doors"
         " WHERE reason IS NOT NULL AND remedy IS NULL"
@@ -75,7 +75,7 @@ def access(facts: Facts) -> Iterator[Finding]:
     """Access to a port: its address and authentication."""
     for door in facts.doors():
         address = facts.variable(f"{door}_address")
-        # The SQL door has no such setting: the server itself greets its clients.
+        # The SQL door has no such setting: the server itself authenticates its clients.
         auth = facts.variables.get(f"{door}_auth", "account")
         open_ports = [setting for setting in DOORS.get(door, ("port",)) if facts.number(f"{door}_{setting}")]
         if not open_ports:
@@ -119,7 +119,7 @@ def tls(facts: Facts) -> Iterator[Finding]:
         address = facts.variable(f"{door}_address")
         if not facts.number(f"{door}_port") or is_loopback(address):
             continue
-        # The server itself does TLS at the SQL door.
+        # At the SQL door the server itself handles TLS.
         ours = f"{door}_require_tls"
         setting, option = (ours, f"loose_{ours}") if ours in facts.variables else ("require_secure_transport",) * 2
         if facts.on(setting):
@@ -192,7 +192,7 @@ def round_up(number: int) -> int:
 
 
 def backlog(facts: Facts) -> Iterator[Finding]:
-    """The kernel's queue of those not yet accepted."""
+    """The kernel's queue of connections not yet accepted."""
     try:
         somaxconn = int(Path("/proc/sys/net/core/somaxconn").read_text())
     except (OSError, ValueError):

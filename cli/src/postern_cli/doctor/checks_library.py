@@ -1,4 +1,4 @@
-"""Checks of the library itself: is it there, is it loaded, will it be loaded tomorrow."""
+"""Checks of the library itself: whether it exists, is loaded, and will be loaded at the next start."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ def not_loaded(facts: Facts) -> Finding:
 
 
 def mend(otherwise: str) -> str:
-    """What makes a library for the installed server: the package postern-source has a program for that."""
+    """The command that builds a library for the installed server: the package postern-source has a program for it."""
     return "postern-build  # and INSTALL SONAME 'postern', or a restart" if BUILDER.exists() else otherwise
 
 
 def built_for(path: Path) -> Optional[str]:
-    """The server's version that a library names."""
+    """The server version that a library was built for."""
     try:
         found = BUILT_FOR.search(path.read_bytes())
     except OSError:
@@ -104,7 +104,7 @@ def built_for(path: Path) -> Optional[str]:
 
 
 def library_of_tomorrow(facts: Facts) -> Iterator[Finding]:
-    """The library and the server on the disk, as the next start would find them."""
+    """The library and the server on disk, which the next start will use."""
     if not facts.local or not facts.plugins:
         return
     path = Path(facts.variable("plugin_dir")) / f"{LIBRARY}.so"
@@ -186,7 +186,7 @@ def run(*command: str) -> str:
 
 
 def option_files(facts: Facts) -> Iterator[Finding]:
-    """A server stops at a setting that nobody knows, so ours need loose_."""
+    """Our settings without loose_: a server does not start with an unknown setting."""
     if not facts.local:
         return
     wrong = [

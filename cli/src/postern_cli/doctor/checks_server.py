@@ -1,4 +1,4 @@
-"""Checks of the server's own settings: what makes doors slow, and what makes writes less durable than they look."""
+"""Checks of the server's own settings that make doors slow, or writes less durable than they look."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hash_index(facts: Facts) -> Iterator[Finding]:
 
 
 def hot_tables(facts: Facts) -> int:
-    """How many tables have nine tenths of all rows."""
+    """The number of tables that hold nine tenths of all rows."""
     rows = facts.ask(
         "SELECT table_rows FROM information_schema.tables WHERE engine = 'InnoDB' AND table_schema NOT IN"
         " ('mysql', 'sys', 'innodb_memcache', 'postern') AND table_rows > 0 ORDER BY table_rows DESC LIMIT 1000"

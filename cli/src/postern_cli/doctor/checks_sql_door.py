@@ -1,4 +1,4 @@
-"""Checks of the SQL door: whether it is there, and whether it answers anything itself."""
+"""Checks of the SQL door: whether it is open, and whether its workers answer statements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from postern_cli.doctor.finding import Finding, good
 
 # The server is to see each statement where long_query_time is below, in seconds: src/engine/mariadb/not_now.cc.
 LONG_QUERY_MIN = 0.05
-# Commands of which it should have answered some.
+# Commands after which workers should have answered some.
 ENOUGH = 1000
 WHOLE = "Every statement goes through the server then, at its speed: the door is worth nothing."
 
@@ -19,7 +19,7 @@ def is_open(facts: Facts) -> bool:
 
 
 def closed(facts: Facts) -> Iterator[Finding]:
-    """A door that nobody has given a place is no fault, and easily missed."""
+    """A door without a port or socket: not a fault, but easily missed."""
     if "postern" not in facts.doors():
         return
     if is_open(facts):
@@ -35,7 +35,7 @@ def closed(facts: Facts) -> Iterator[Finding]:
 
 
 def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
-    """Settings that see each statement while they are on, and how to switch them off."""
+    """Settings that observe each statement while they are on, and how to turn them off."""
     if facts.on("performance_schema"):
         yield "performance_schema is ON", "performance_schema = OFF  # in an option file, for the next start"
     if facts.on("general_log"):
@@ -53,7 +53,7 @@ def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
         yield "postern_verify is 1", "SET GLOBAL postern_verify = 1000;  -- one statement in a thousand is compared"
 
 
-# Settings of new sessions, their harmless values, and the statements that other values take from workers.
+# Settings of new sessions, their harmless values, and the statements that the server answers under other values.
 SESSIONS = {
     "max_statement_time": ("0", "statements"),
     "sql_select_limit": ("18446744073709551615", "SELECTs"),
@@ -76,7 +76,7 @@ CLUSTERED = {"wsrep_sync_wait": ("0", "0", "statements")}
 
 
 def number(text: str) -> Optional[float]:
-    """0.000000 and 0 are one; None: it is a word."""
+    """The value as a number, so that 0.000000 equals 0; None for a word."""
     try:
         return float(text)
     except ValueError:
@@ -84,7 +84,7 @@ def number(text: str) -> Optional[float]:
 
 
 def of_sessions(facts: Facts) -> Iterator[Finding]:
-    """What every session begins with and the server alone keeps to."""
+    """Initial settings of sessions that make the server answer everything."""
     if "postern" not in facts.doors() or not is_open(facts):
         return
     for name, (harmless, what) in SESSIONS.items():
@@ -116,7 +116,7 @@ def of_sessions(facts: Facts) -> Iterator[Finding]:
 
 
 def limited_accounts(facts: Facts) -> Iterator[Finding]:
-    """The server counts what they do in an hour."""
+    """Accounts with limits per hour: the server counts their statements."""
     if "postern" not in facts.doors() or not is_open(facts):
         return
     rows = facts.ask(

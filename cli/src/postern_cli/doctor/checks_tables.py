@@ -1,4 +1,4 @@
-"""Checks of tables: those that are mapped, and those that no door can address."""
+"""Checks of tables: mapped ones, and tables that no door can address."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def without_keys(facts: Facts) -> Iterator[Finding]:
 
 
 def columns_of(facts: Facts, schema: str, table: str) -> Optional[Dict[str, Tuple[Any, ...]]]:
-    """Type and whether it may be NULL by column, None where there is no such table."""
+    """Type and nullability by column; None if there is no such table."""
     rows = facts.server.query(
         "SELECT column_name, data_type, is_nullable FROM information_schema.columns WHERE table_schema = %s AND table_name = %s",
         (schema, table),
@@ -40,7 +40,7 @@ def columns_of(facts: Facts, schema: str, table: str) -> Optional[Dict[str, Tupl
 
 
 def index_problem(facts: Facts, schema: str, table: str, index: str, keys: List[str]) -> str:
-    """The reason why this index does not identify rows by these columns, or nothing."""
+    """The reason why this index does not identify rows by these columns; empty if it does."""
     rows = facts.server.query(
         "SELECT column_name, non_unique, sub_part, nullable FROM information_schema.statistics WHERE table_schema = %s AND"
         " table_name = %s AND index_name = %s ORDER BY seq_in_index",

@@ -1,4 +1,4 @@
-"""What checks look at: the server, and the machine it runs on if that is this one."""
+"""The facts that checks examine: the server, and its machine if that is this one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from postern_cli.server import Server
 
 DOORS = {"handlersocket": ("port", "port_wr"), "memcached": ("port",), "redis": ("port",), "postern": ("port",)}
 LIBRARY = "postern"
-LOG_BYTES = 1 << 20  # of the error log's end that are read
+LOG_BYTES = 1 << 20  # read from the end of the error log
 
 
 class Facts:
-    """Read once, when first asked for."""
+    """Facts are read once, on first use."""
 
     def __init__(
         self, server: Server, option_files: Tuple[str, ...] = ("/etc/mysql", "/etc/my.cnf", "/etc/my.cnf.d")
@@ -34,7 +34,7 @@ class Facts:
         self.plugins: List[Tuple[Any, ...]] = list(rows or [])
 
     def ask(self, sql: str, arguments: Sequence[Any] = ()) -> Optional[List[Tuple[Any, ...]]]:
-        """None where a table is missing, or the server refuses, which is noted."""
+        """The rows; None if a table is missing or the server refuses, which is noted."""
         try:
             return self.server.query(sql, arguments)
         except Failure as failure:
@@ -44,7 +44,7 @@ class Facts:
 
     @property
     def active(self) -> List[str]:
-        """The plugins that work, which are those with settings."""
+        """The active plugins, which are those with settings."""
         return [row[0].lower() for row in self.plugins if row[1] == "ACTIVE"]
 
     def doors(self) -> List[str]:
@@ -66,18 +66,18 @@ class Facts:
 
     @property
     def version(self) -> str:
-        """As 10.11.18."""
+        """The server's version, as 10.11.18."""
         return self.variable("version").partition("-")[0]
 
     @property
     def local(self) -> bool:
-        """Whether the server's files are this machine's: its process is there, and it has this machine's name."""
+        """Whether the server runs on this machine: its process exists, and it reports this machine's name."""
         if self.variable("hostname") != socket.gethostname():
             return False
         return os.path.exists(self.variable("pid_file")) or os.path.exists(self.variable("socket"))
 
     def option_lines(self) -> List[Tuple[str, int, str]]:
-        """The lines of the machine's option files that say something: file, number, line."""
+        """The lines of the machine's option files except blanks and comments: file, number, line."""
         found = []
         for place in map(Path, self.option_files):
             files = sorted(place.rglob("*.cnf")) if place.is_dir() else [place]
@@ -90,7 +90,7 @@ class Facts:
         return [entry for entry in found if entry[2][0] not in "#;"]
 
     def errors_logged(self, door: str) -> List[str]:
-        """What the error log has of a door's start, since the server's; nothing where the log cannot be read."""
+        """The error log's lines on a door's start since the server started; nothing if the log cannot be read."""
         path = Path(self.variable("datadir")) / (self.variable("log_error") or "-")
         try:
             with open(path, "rb") as log:

@@ -29,7 +29,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         description="Shows requests and rows a second by door, how much of the SQL door its workers serve, and the forms of"
         " its statements with what they take. h tells the keys; q or Ctrl-C ends it.",
     )
-    parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two looks (1)")
+    parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two readings (1)")
     parser.add_argument("--once", action="store_true", help="show one interval as plain text, and quit")
     parser.add_argument("--count", type=int, metavar="N", help="end after so many intervals")
     parser.set_defaults(run=run)
@@ -90,7 +90,7 @@ def draw(screen: Screen, told: Dict[str, Any], words: str) -> None:
 
 
 def plain(told: Dict[str, Any], words: str) -> str:
-    """Everything, for a file or a pipe."""
+    """The whole report as plain text, for a file or a pipe."""
     lines = [f"postern top  {words}  {time.strftime('%H:%M:%S')}", ""]
     lines.append(output.table(["a second", *(door["door"] for door in told["doors"])], figures.rows_of(told["doors"])))
     lines += ["", *latencies(told)]

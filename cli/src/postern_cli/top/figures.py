@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List
 
 SUMS = ("requests_find", "requests_insert", "requests_edit", "requests_open", "requests_other")
-# The requests of the SQL door: those that workers answered, and those that the server did.
+# The requests of the SQL door: those that workers answered, and those that the server answered.
 STATEMENTS = ("statements_fast", "statements_served")
 NOW = ("connections", "connections_peak", "buffer_bytes")
 LATENCY = re.compile(r"_latency_(\w+)_p(\d+)(?:_us)?$")
@@ -14,12 +14,12 @@ NOT_NOW = "postern_not_now_"
 
 
 def doors_in(status: Dict[str, Any]) -> List[str]:
-    """The plugins that count."""
+    """The plugins with counters."""
     return sorted({name[: -len("_requests_find")] for name in status if name.endswith("_requests_find")})
 
 
 def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: float) -> List[Dict[str, Any]]:
-    """What each door did in between, a second."""
+    """The rates of each door between two readings, a second."""
     told = []
     for door in doors_in(after):
 
@@ -59,7 +59,7 @@ def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: float) -> Li
 
 
 def latencies(door: str, status: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:
-    """Percentiles in microseconds by kind of request, where the server has them."""
+    """Latency percentiles in microseconds by kind of request, if the server has them."""
     found: Dict[str, Dict[str, Any]] = {}
     for name, value in status.items():
         match = LATENCY.search(name)

@@ -1,4 +1,4 @@
-"""Keys of a terminal as they are pressed."""
+"""Reads single keys from a terminal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NAMES = {"\r": "enter", "\n": "enter", "k": "up", "j": "down"}
 
 
 class Keys:
-    """The terminal is ours, and shows nothing that is typed, until close()."""
+    """Puts the terminal into raw mode without echo, until close()."""
 
     def __init__(self) -> None:
         import termios
         import tty
 
-        self._typed = ""  # and not looked at yet
+        self._typed = ""  # typed, and not processed yet
         self._saved: Optional[List[Any]] = None
         if sys.stdin.isatty():
             self._saved = termios.tcgetattr(sys.stdin)
@@ -26,7 +26,7 @@ class Keys:
         sys.stdout.write("\x1b[?1049h\x1b[?25l")
 
     def wait(self, seconds: float) -> str:
-        """The next key, by name or as it is; empty: none was pressed."""
+        """The next key, as a name or a character; empty if none was pressed."""
         import select
 
         if self._saved is None:

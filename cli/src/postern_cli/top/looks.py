@@ -8,7 +8,7 @@ from typing import Any, Dict, List
 from postern_cli import server as sql
 from postern_cli.top import figures
 
-# Those that wait and are busiest first; as many as any terminal shows.
+# Waiting and busy connections first; as many as any terminal shows.
 CONNECTIONS = (
     "SELECT id, door, host, account, state, silent_ms, last_request, requests, bytes_received, bytes_sent"
     " FROM information_schema.postern_connections"
@@ -23,7 +23,7 @@ DOORS = "SELECT * FROM information_schema.postern_doors"
 
 
 class Look:
-    """Read once; empty if the server lacks it or does not show it to us."""
+    """The rows, read once; empty if the server lacks the table or hides it from the account."""
 
     def __init__(self, server: sql.Server) -> None:
         self.status = server.status()
@@ -40,7 +40,7 @@ def rows(server: sql.Server, query: str) -> List[Dict[str, Any]]:
 
 
 def between(before: Look, after: Look) -> Dict[str, Any]:
-    """For programs and for the screen."""
+    """The report for --json and for the screen."""
     seconds = max(after.at - before.at, 1e-9)
     asked = forms(before, after, seconds)
     return {
@@ -78,6 +78,6 @@ def forms(before: Look, after: Look, seconds: float) -> List[Dict[str, Any]]:
 
 
 def each(form: Dict[str, Any], side: str) -> Any:
-    """Microseconds of processor time for one."""
+    """Microseconds of processor time for one statement."""
     runs = int(form.get(f"{side}_runs") or 0)
     return int(form[f"{side}_us"]) / runs if runs else None

@@ -1,4 +1,4 @@
-"""The screen: fits a terminal of any size without scrolling, and follows the pressed keys."""
+"""The screen: fits a terminal of any size without scrolling, and responds to keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ q  end
 """
 KEYS = "f forms r reasons c clients t tables l latencies  s sort Enter whole h help q"
 
-# The columns of each view: (heading, where it is found, how it is written).
+# The columns of each view: (heading, key of the value, format).
 Columns = Sequence[Tuple[str, str, str]]
 FORMS: Columns = (
     ("asked/s", "asked", "{:,.0f}"),
@@ -70,7 +70,7 @@ class Screen:
             self.detail = self.help = False
 
     def lines(self, told: Dict[str, Any], head: str, size: os.terminal_size) -> List[str]:
-        """At most as many as the terminal has, and none longer."""
+        """The lines, cut to the size of the terminal."""
         top = [f"postern top  {head}  {time.strftime('%H:%M:%S')}", *doors(told), *sql_door(told), ""]
         room = max(size.lines - len(top) - 1, 1)
         whole = [*top, *self.body(told, room, size.columns)[:room]]
@@ -90,7 +90,7 @@ class Screen:
         return shown(columns, self.sorted(columns, told[name]), width) or [f"No {name}."]
 
     def sorted(self, columns: Columns, rows: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-        """By the chosen column, numbers from the largest; as they come before a key was pressed."""
+        """The rows sorted by the chosen column, largest numbers first; unsorted until a key was pressed."""
         if self.view not in self.sort:
             return rows
         by = columns[self.sort[self.view] % len(columns)][1]
@@ -111,7 +111,7 @@ class Screen:
 
 
 def mark(lines: List[str], chosen: int, by: str) -> List[str]:
-    """The heading that is sorted by in capitals, and a sign before the chosen row."""
+    """A table with the sort column's heading in capitals, and a mark before the chosen row."""
     return [
         "  " + lines[0].replace(by, by.upper(), 1),
         *(("> " if i == chosen else "  ") + line for i, line in enumerate(lines[1:], 1)),
@@ -162,7 +162,7 @@ def doors(told: Dict[str, Any]) -> List[str]:
 
 
 def sql_door(told: Dict[str, Any]) -> List[str]:
-    """How much of it its workers serve, and what that spares."""
+    """The share that workers of the SQL door serve, and the processor time that it saves."""
     door = next((one for one in told["doors"] if one["door"] == "postern"), None)
     if door is None or not door["requests"]:
         return []
@@ -188,7 +188,7 @@ def latencies(told: Dict[str, Any]) -> List[str]:
 
 
 def detail(form: Dict[str, Any], width: int) -> List[str]:
-    """All that is known of one form."""
+    """The details of one form."""
     lines = textwrap.wrap(output.printable(str(form["form"])), max(width - 1, 20)) + [""]
 
     def add(name: str, value: Optional[Any]) -> None:

@@ -1,5 +1,5 @@
-"""postern try: runs an application's tests, or replays a recorded log, at the server's port and at the SQL door, and says
-the differences and the gain."""
+"""postern try: runs an application's tests, or replays a recorded log, at the server's port and at the SQL door, and
+reports the differences and the gain."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         "words", nargs="*", metavar="COMMAND", help="after --: the command that runs the application's tests"
     )
     parser.add_argument("--log", metavar="FILE", help="replay the SELECTs of this file; - for the standard input")
-    parser.add_argument("--database", default="", metavar="NAME", help="in use; replaces {database}")
+    parser.add_argument("--database", default="", metavar="NAME", help="the default database; replaces {database}")
     parser.add_argument("--reset", metavar="SHELL", help="a command that restores the data before each run")
-    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="of both, one after the other (1)")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="rounds, each with both ports (1)")
     parser.add_argument(
-        "--ignore", action="append", default=[], metavar="REGEX", help="what may differ in a line that COMMAND prints"
+        "--ignore", action="append", default=[], metavar="REGEX", help="parts of an output line that may differ"
     )
-    parser.add_argument("--transport", choices=("tcp", "socket"), default="tcp", help="how both are reached (tcp)")
+    parser.add_argument("--transport", choices=("tcp", "socket"), default="tcp", help="transport to both ports (tcp)")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="differences to show (10)")
     parser.set_defaults(run=run)
 

@@ -11,7 +11,7 @@ from postern_cli.server import Server
 
 
 class Stretch:
-    """From its making to done(). The server's other clients are in it."""
+    """Measures from construction to done(), the server's other clients included."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -37,7 +37,7 @@ class Stretch:
 
 
 def cpu_seconds(server: Server) -> Optional[float]:
-    """The server process's, if it runs on this machine."""
+    """The server's processor time, if it runs on this machine."""
     try:
         pid = int(Path(server.variable("pid_file")).read_text())
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -47,7 +47,7 @@ def cpu_seconds(server: Server) -> Optional[float]:
 
 
 def gains(runs: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """Of all rounds together."""
+    """The sum over all rounds."""
 
     def total(at: str, name: str) -> Optional[float]:
         values = [one[name] for one in runs if one["at"] == at]

@@ -1,4 +1,4 @@
-"""Replays: the SELECTs of a recorded log, each at both ports, and their rows."""
+"""Replays the SELECTs of a recorded log at both ports, and compares their rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINES_OF_ROWS = 3
 
 
 class Client:
-    """A connection that repeats a recorded one. Its time is the client's, its own overhead included."""
+    """A connection that repeats a recorded one. Its time is the client's, including our overhead."""
 
     def __init__(self, target: Target, database: str) -> None:
         where: Dict[str, Any] = (
@@ -81,7 +81,7 @@ def replayed(server: Server, targets: Dict[str, Target], options: Any) -> Dict[s
 
 
 def reads(options: Any) -> Tuple[List[Tuple[str, str]], int]:
-    """The statements, each with its database, and how many others there are."""
+    """The statements, each with its database, and the number of others."""
     from postern_cli.advise.work import one_file
 
     statements: List[Tuple[str, str]] = []
@@ -103,7 +103,7 @@ def ask(client: Client, statement: str, database: str) -> Any:
 def compare(
     statements: List[Tuple[str, str]], answers: Dict[str, List[Any]], port: Target, options: Any
 ) -> Tuple[List[str], int]:
-    """What differs, and how many differ from themselves."""
+    """The differences, and the number of statements with varying answers at one port."""
     differences, unsteady = [], 0
     again: Optional[Client] = None
     for one, at_port, at_door in zip(statements, answers["port"], answers["door"]):
@@ -112,7 +112,7 @@ def compare(
         again = again or Client(port, options.database)
         now = ask(again, *one)
         if now == at_door:
-            continue  # it was changed in between
+            continue  # the rows changed in between
         if now != at_port:
             unsteady += 1
             continue

@@ -48,7 +48,7 @@ def reset(command: str) -> None:
 
 
 def run_one(at: str, target: Target, options: Any) -> Tuple[int, List[str]]:
-    """How it ended, and the lines that it printed, without what may differ."""
+    """The exit code, and the printed lines without the parts that may differ."""
     host = "localhost" if target.socket else target.host
     values = {
         "host": host,
