@@ -1,29 +1,29 @@
-# Postern for people; CMakeLists.txt holds the build itself. Everything lands in build/.
+# Targets for developers; CMakeLists.txt has the build itself. All results are in build/.
 #
-#   make          install missing packages, get a server to build for, build
-#   make run      build, start a private server, ask for the same rows at its own port and at the SQL door
+#   make          install missing packages, fetch a server to build for, build
+#   make run      build, start a private server, read the same rows at its own port and at the SQL door
 #   make stop     end that server
-#   make check    the fast inner loop: layout, lint and unit tests; make lint ALL=1: also what includes the server's headers
+#   make check    the fast inner loop: layout, lint and unit tests; make lint ALL=1: and files with the server's headers
 #   make test     everything
-#   make series   the tests that meet the server most, on MariaDB 11.8
-#   make in-tree  the plugin built as a part of the server's own build; by hand, for it takes long
+#   make series   the tests that depend most on the server, on MariaDB 11.8
+#   make in-tree  the plugin built as a part of the server's own build; not in make test, because it takes long
 #   make bench    our doors beside their peers, in about a quarter of an hour; QUICK=1: in two minutes;
-#                 ARGS='--all', ARGS='--only zipfian-50x1': what bench/run takes
-#   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write that anew
-#   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to give them in the same order again;
+#                 ARGS='--all', ARGS='--only zipfian-50x1': arguments of bench/run
+#   make counts   instructions of the hot paths against bench/counts.txt; ACCEPT=1: write new ones
+#   make soak     a server under load and every fault at once: MINUTES=30, SEED=N to repeat their order;
 #                 CLUSTER=galera or CLUSTER=replicas: nodes that are killed, frozen and replaced, all doors on each
-#   make fuzz     every fuzzer, with AddressSanitizer and UBSan, SECONDS=60 of one processor in all; they keep their findings;
-#                 SEED=N to have them try the same inputs again, RUNS=N: no more than that many each
-#   make asan     the tests that are hardest on memory, against the plugin built with AddressSanitizer
-#   make install  build for the MariaDB server of this machine and put the plugin into it
+#   make fuzz     every fuzzer, with AddressSanitizer and UBSan, SECONDS=60 of one processor in all; findings are kept;
+#                 SEED=N to repeat the same inputs, RUNS=N: at most N runs of each
+#   make asan     the tests that stress memory most, against the plugin built with AddressSanitizer
+#   make install  build for the MariaDB server of this machine and install the plugin into it
 #   make cli      the command-line tool, one file: build/postern
-#   make site     the documentation as a site, its links checked: build/site/site/index.html
+#   make site     the documentation as a site, with checked links: build/site/site/index.html
 #   make package  a Debian package in build/ (SERVER=installed: for the server of this machine; SERVER=source: one that
 #                 builds itself where it is installed, and again when the server there is updated)
 #   make image    an image for containers, with docker, podman or buildah: Debian, its server, the package
-#   make release  all that is published of a version, in build/release: packages for each series, an apt repository, the
-#                 clients, sums, a bill of materials; ARGS='--twice', '--image': what tools/release takes
-#   make contract the engine's promises, tested inside a server
+#   make release  all published files of a version, in build/release: packages for each series, an apt repository, the
+#                 clients, sums, a bill of materials; ARGS='--twice', '--image': arguments of tools/release
+#   make contract the engine's contract, tested inside a server
 #   make clean    remove the build; make distclean: the private server, too
 #
 # make, run, stop, unit and integration take SERIES=11.8: for that series of MariaDB, in build-11.8/.
@@ -69,7 +69,7 @@ configure: server
 build: configure
 	@ninja -C $(BUILD)
 
-# The plugin alone, without the tests: what running it needs.
+# The plugin without its tests: enough to run it.
 plugin: configure
 	@ninja -C $(BUILD) $(PLUGIN)
 
@@ -103,12 +103,12 @@ endif
 unit: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" --timeout 120 --repeat until-pass:2 --progress
 
-# What no compiler says: layout, arrows between rooms, words, sizes.
+# Checks beyond a compiler's: layout, arrows between rooms, words, sizes.
 tidy:
 	@tools/deps test
 	@$(PYTHON) scripts/tidy.py
 
-# Headers that do not compile alone, and clang-tidy's findings; only for files changed since they were last found clean.
+# Checks that headers compile alone, and runs clang-tidy; only on files changed since they were last found clean.
 lint: build
 	@tools/deps test
 	@ninja -C build all_verify_interface_header_sets
@@ -116,13 +116,14 @@ lint: build
 
 check: tidy unit lint
 
-# Built quickly, for tests with another server: rooms that see no server are those of build/, if that is there.
+# A fast build (-O1, files compiled together) for tests with another server. Rooms that see no server come from build/,
+# if it exists.
 QUICKLY = cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS_RELEASE=-O1 -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_ROOMS_OF=$(if $(wildcard build/$(PLUGIN)),build) \
   --log-level=NOTICE
 ROOMS = $(if $(wildcard build/$(PLUGIN)),ninja -C build postern_rooms,true)
 
-# What tests with a server use: of another series no more than that.
+# The targets that tests with a server use; another series builds only these.
 ifeq ($(SERIES),10.11)
 for-integration: build
 else
@@ -133,14 +134,14 @@ for-integration: server
 	@ninja -C $(BUILD) postern_for_integration
 endif
 
-# What bounds a time runs alone; the rest side by side, a file at a time: most of it waits. What fails on a busy
-# machine runs once more; the summary names it.
+# Tests that bound a time run alone; the others in parallel, by file, because they mostly wait. Tests that fail on a
+# busy machine run once more; the summary names them.
 PYTEST := $(PYTHON) -m pytest tests -raR --timeout=300 -p no:cacheprovider
 integration: for-integration
 	@$(PYTEST:tests=$$(grep -rl pytest.mark.alone tests --include=test_*.py)) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2 + 1))" --dist loadfile --reruns 1 $(PYTEST_ARGS)
 
-# Tests whose SQL MySQL knows as well.
+# Tests whose SQL works in MySQL, too.
 BOTH_SERVERS_TESTS := integration/handlersocket/test_vectors integration/memcached/test_memcached_conformance \
   integration/redis/test_redis_like_redis clients/test_memcached_suite clients/test_memcached_clients \
   clients/test_perl_client clients/test_clients
@@ -152,7 +153,7 @@ test: contract
 	@POSTERN_TEST_ON=mysql $(PYTHON) -m pytest $(BOTH_SERVERS_TESTS:%=tests/%.py) -ra --timeout=300 -p no:cacheprovider \
 	  -n 3 --dist loadfile $(PYTEST_ARGS)
 
-# What every `make test` does of that, with the plugin built quickly.
+# The part of them that every `make test` runs, with a fast build of the plugin.
 part:
 	@tools/deps test
 	@$(ROOMS)
@@ -163,9 +164,9 @@ part:
 	  -p no:cacheprovider $(PYTEST_ARGS)
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
-# should not fail for a fault that was there before, nor on a faster machine. The other servers are fetched while the
-# compiler works; whoever needs one waits for that, and tries again where it failed. If no mirror has all of 11.8, or
-# MySQL, tools/server says so, and nothing is tested on it.
+# should not fail for an older fault, nor on a faster machine. The other servers are fetched while the compiler works;
+# tests that need one wait for it, and try again if that failed. If no mirror has 11.8 or MySQL completely, tools/server
+# says so, and its tests are left out.
 test:
 	@tools/deps test
 	@tools/deps clients
@@ -184,7 +185,7 @@ endif
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
   engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr sql/test_planned_derived \
   sql/test_planned_later_series sql/test_planned_unions sql/test_planned_views
-# And of a longer one, a part.
+# And a part of a longer one.
 SERIES_PARTS := sql/test_planned_once.py::test_random_selects_are_answered_alike[answered]
 ifeq ($(SERIES),10.11)
 series:
@@ -195,7 +196,7 @@ series: for-integration
 	  -n "$$(($$(nproc) + 1))" --dist loadfile $(PYTEST_ARGS)
 endif
 
-# Shows that Debian's server is the same to a plugin as the one configured here.
+# Shows that a plugin cannot distinguish Debian's server from the one configured here.
 in-tree: server
 	@library=$$(tools/in-tree | tee /dev/stderr | tail -n 1) && \
 	  POSTERN_SO=$$library tools/demo $(BUILD)/in-tree/run && tools/sandbox stop $(BUILD)/in-tree/run
@@ -204,7 +205,7 @@ bench: build
 	@tools/deps bench
 	@bench/run $(if $(QUICK),--quick) $(ARGS)
 
-# The build looks for files that the first line may install.
+# The build needs files that the first line may install.
 counts:
 	@tools/deps counts
 	@$(MAKE) --no-print-directory build
@@ -221,8 +222,8 @@ fuzz:
 	@ninja -C build-fuzz
 	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(or $(SEED),0) $(RUNS)
 
-# The server is as it comes, so its own leaks are not looked for; the sanitizer's runtime has to be the first library.
-# It keeps 8 MiB of freed memory and not 256, so that the tests which bound our memory hold under it, too.
+# The server is not instrumented, so leaks are not checked; the sanitizer's runtime has to be the first library. Its
+# quarantine is 8 MiB, not 256, so that the tests that bound our memory pass, too.
 ASAN_TESTS := vectors types keys ddl hostile watched lifecycle contention memcached memcached_mapping memcached_doors soak \
   redis_blocking redis_waiting redis_collections redis_hostile redis_like_redis redis_transactions hostile_packets prepare_writes \
   random_reads writes writes_amid_ddl planned_once planned_of_session planned_sums planned_derived planned_subqueries \
@@ -253,11 +254,11 @@ FORCE:
 install: $(BUILD_installed)/$(PLUGIN)
 	@DESTDIR="$(DESTDIR)" tools/install $(SERVER_installed) $(BUILD_installed)/$(PLUGIN)
 
-# PyPI has its parts; the first time they are fetched.
+# The first run fetches its parts from PyPI.
 cli: deps
 	@tools/cli build
 
-# So has PyPI what makes it.
+# The first run fetches its programs from PyPI.
 site:
 	@tools/deps site
 	@tools/site $(BUILD)/site

@@ -10,12 +10,12 @@ target_include_directories(server_headers SYSTEM INTERFACE
 target_compile_definitions(server_headers INTERFACE MYSQL_DYNAMIC_PLUGIN NDEBUG)
 target_link_libraries(server_headers INTERFACE "${SERVER_SERVICES_LIB}")
 
-# The server finds the plugin's declarations by name.
+# The server looks up the plugin's declarations by name.
 add_library(server_plugin_api INTERFACE)
 target_compile_options(server_plugin_api INTERFACE -fvisibility=default)
 target_link_libraries(server_plugin_api INTERFACE server_headers)
 
-# The definitions of the server's own sql/CMakeFiles/sql_main.dir/flags.make: some decide on the members of structures.
+# The definitions of the server's own sql/CMakeFiles/sql_main.dir/flags.make: some change members of structures.
 add_library(server_internals INTERFACE)
 target_include_directories(server_internals SYSTEM INTERFACE
   "${SERVER_SOURCE}/extra/unordered_dense/unordered_dense-4.4.0/include"

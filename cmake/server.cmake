@@ -15,7 +15,8 @@
 # (sql/cset_narrowing.h and item_strfunc.h use dynamic_cast) and are known to work with
 # -std=gnu++20 and -fvisibility=hidden.
 #
-# In the server's own source tree it is that server. Else without POSTERN_SERVER_DIR nothing is defined: the protocols and their tests build alone.
+# In a server's source tree it is that server. Otherwise, without POSTERN_SERVER_DIR, nothing is defined, and only the
+# protocols and their tests are built.
 
 if(POSTERN_IN_TREE)
   set(POSTERN_SERVER_DIR "${CMAKE_SOURCE_DIR}")
@@ -33,7 +34,7 @@ else()
     message(FATAL_ERROR "There is no server to build for in ${postern_server_dir}. Run tools/server fetch.")
   endif()
   include("${postern_server_dir}/server.cmake")
-  # Another server in the same folder means other headers: configure again.
+  # Configures again when the folder has another server, with other headers.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${postern_server_dir}/server.cmake")
   if(SERVER_KIND STREQUAL mysql)
     include(${CMAKE_CURRENT_LIST_DIR}/mysql.cmake)
@@ -45,7 +46,7 @@ if(SERVER_VERSION AND NOT SERVER_VERSION MATCHES "^(10\\.11|11\\.8)\\.")
   message(WARNING "Postern is tested with MariaDB 10.11 and 11.8 alone, and may or may not build for ${SERVER_VERSION}")
 endif()
 
-# What both have in common. The server resolves a plugin's calls into it when it loads the
+# The common part of both. The server resolves a plugin's calls into it when it loads the
 # plugin; only the pointers to its services come from a library.
 add_library(server_headers INTERFACE)
 target_include_directories(server_headers SYSTEM INTERFACE
@@ -53,17 +54,17 @@ target_include_directories(server_headers SYSTEM INTERFACE
   "${SERVER_SOURCE}/include")
 target_compile_definitions(server_headers INTERFACE
   MYSQL_DYNAMIC_PLUGIN   # the plugin is loaded, not linked in
-  DBUG_OFF)              # as in the server's release build; it decides on members of structures
+  DBUG_OFF)              # as in the server's release build; it changes members of structures
 target_link_libraries(server_headers INTERFACE "${SERVER_SERVICES_LIB}")
 
-# <mysql/plugin.h> gives the plugin's declarations no visibility of their own, and the server
-# finds them by name.
+# <mysql/plugin.h> sets no visibility for the plugin's declarations, which the server
+# looks up by name.
 add_library(server_plugin_api INTERFACE)
 target_compile_options(server_plugin_api INTERFACE -fvisibility=default)
 target_link_libraries(server_plugin_api INTERFACE server_headers)
 
-# The same definitions as in the server's own sql/CMakeLists.txt: some of them decide on the
-# members of structures too (st_vio has one more with HAVE_OPENSSL).
+# The definitions of the server's own sql/CMakeLists.txt: some of them change members of
+# structures, too (st_vio has one more with HAVE_OPENSSL).
 add_library(server_internals INTERFACE)
 target_include_directories(server_internals SYSTEM INTERFACE
   "${SERVER_INCLUDE_GENERATED}"

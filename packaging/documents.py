@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """packaging/documents.py FOLDER: copies the documents that users read into FOLDER, a package's folder in /usr/share/doc.
 
-Links between them are made to fit their new places; a link to a file that does not come along becomes plain text.
+Links between them are adapted to their new places; a link to a file that is not copied becomes plain text.
 """
 import pathlib
 import posixpath
@@ -10,12 +10,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"(!?)\[([^]]*)\]\(([^)\s]+)\)")
-# Where else a package has what these hold.
+# Files that a package has in another place.
 ELSEWHERE = {"LICENSE": "copyright", "CHANGELOG.md": "changelog.gz"}
 
 
 def places():
-    """The place in the package of every document, both as relative paths."""
+    """{document: its place in the package}, both as relative paths."""
     found = {name: name for name in ("README.md", "SECURITY.md")}
     for path in sorted((ROOT / "docs").rglob("*")):
         if path.suffix in (".md", ".svg"):
@@ -27,7 +27,7 @@ def places():
 
 
 def with_links(text, name, known):
-    """The text of the document `name` with its links as they have to be in the package."""
+    """The text of the document `name` with its links adapted to the package."""
     here = posixpath.dirname(known[name])
 
     def link(match):

@@ -106,7 +106,7 @@ ABOUT_STATUS = {"memcached": ["`stats` reports them, too.\n"]}
 
 
 def own_status(plugin):
-    """The section of status variables that this plugin alone has."""
+    """The section of status variables that only this plugin has."""
     lines = [*MORE_STATUS.get(plugin, [])]
     for path, pattern, line in (
         (

@@ -2,10 +2,10 @@
 """Makes docs/images/gain.svg from the table of docs/gains.md.
 
     scripts/gains.py            write it
-    scripts/gains.py --check    exit 1 if it is stale, or if a page has a figure that should stand elsewhere, or another
+    scripts/gains.py --check    exit 1 if it is stale, or if a page has a figure that differs or belongs on another page
 
-Figures stand once: gains in docs/gains.md, the doors beside their rivals in docs/figures.md. README.md has the picture and
-no figure of speed, and docs/performance.md quotes the table that the benchmark wrote.
+Each figure has one place: gains are in docs/gains.md, comparisons with rivals in docs/figures.md. README.md has the
+picture and no figure of speed, and docs/performance.md quotes the table that the benchmark wrote.
 """
 import pathlib
 import re
@@ -19,7 +19,7 @@ PORT, DOOR, INK = "#9aa5b1", "#2f855a", "#1a202c"
 
 
 def rows():
-    """(workload, statements a second at the port, at the door, how many times that is)."""
+    """(workload, statements a second at the port, at the door, their ratio)."""
     found = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", PAGE.read_text(), re.M)
     for name, port, door, times, _ in found:
         if abs(int(door) / int(port) - float(times)) > 0.06:
@@ -66,14 +66,14 @@ def picture():
 
 
 def check_readme():
-    """Every figure of speed of the README is in its picture."""
+    """Every figure of speed in the README is in its picture."""
     found = re.findall(r"\b\d[\d.,]*(?:k?/s|k\b| times\b)", (ROOT / "README.md").read_text())
     if found:
         sys.exit(f"README.md: {found[0]}: figures of speed stand in docs/gains.md and docs/figures.md")
 
 
 def check_performance():
-    """The ratios that docs/performance.md begins with are the least and the greatest of the table that it points to."""
+    """The ratios at the head of docs/performance.md are the smallest and the largest of the table that it links to."""
     table = (ROOT / "docs/figures.md").read_text().partition("## Side by side")[2].partition("Durable writes")[0]
     ratios = re.findall(r"^\| [^|]+(?:\|[^|]+){7}\| ([\d.]+) \|$", table, re.M)
     least, most = min(ratios, key=float), max(ratios, key=float)

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Runs clang-tidy over the product's sources: lint.py BUILD_FOLDER [--all] [PART OF A PATH ...].
 
-A source that was found clean is looked at again only when it, a header of ours that it includes, its command or the
-checks have changed: BUILD_FOLDER/lint holds a mark for each. Needs a finished build, whose include paths it takes from
-ninja. Without --all it leaves out what includes the server's headers. Prints every finding and exits 1 if there is one.
+A clean source is checked again only when it, a header of ours that it includes, its command or the checks have
+changed: BUILD_FOLDER/lint holds a mark for each. Needs a finished build, and takes include paths from ninja.
+Without --all it leaves out sources that include the server's headers. Prints every finding and exits 1 if there is one.
 
-Most of the time goes into the headers of the standard library, so that sources of a folder are looked at together;
-in halves where something is found then, which may be no more than two names that do not go together."""
+Most of the time goes into the headers of the standard library, so sources of a folder are checked together. If
+anything is found, each half is checked, because it may be only a clash of two names."""
 import concurrent.futures
 import hashlib
 import json
@@ -20,12 +20,12 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLANG_TIDY = "clang-tidy-14"
 TOGETHER_MAX = 12
-# GCC's own precompiled header says nothing to clang.
+# clang cannot read GCC's precompiled header.
 PRECOMPILED = re.compile(r" -Winvalid-pch| -include \S*cmake_pch\.hxx")
 
 
 def product_sources(build, with_server):
-    """{source: how it is compiled}, each source once."""
+    """{source: its compile command}, each source once."""
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
@@ -39,7 +39,7 @@ def product_sources(build, with_server):
 
 
 def included(build):
-    """{object: the files of ours that it was made from}, as ninja has noted them."""
+    """{object: our own files that it depends on}, from ninja's log."""
     listed = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, capture_output=True, text=True).stdout
     files, current = {}, None
     for line in listed.splitlines():
@@ -53,7 +53,7 @@ def included(build):
 
 
 def mark_of(entry, files):
-    """What stands for all that a finding depends on."""
+    """A hash of everything that a finding depends on."""
     digest = hashlib.sha256(entry["command"].encode() + (ROOT / ".clang-tidy").read_bytes())
     for path in sorted(set(files)):
         digest.update(path.read_bytes())
@@ -61,7 +61,7 @@ def mark_of(entry, files):
 
 
 def batches(commands, wanted):
-    """Lists of the wanted sources that are compiled alike."""
+    """The wanted sources, grouped by compile command."""
     alike = {}
     for path in wanted:
         how = re.sub(r" -o \S+| -c \S+| -M[TF] \S+", "", commands[path]["command"])
@@ -72,7 +72,7 @@ def batches(commands, wanted):
 
 
 def tidy(folder, path, entry):
-    """What clang-tidy says of a source that is compiled so; nothing if it is clean."""
+    """The findings of clang-tidy in sources with this command; empty if they are clean."""
     with tempfile.TemporaryDirectory(dir=folder) as database:
         how = {**entry, "file": str(path), "command": entry["command"].replace(entry["file"], str(path))}
         pathlib.Path(database, "compile_commands.json").write_text(json.dumps([how]))
@@ -87,7 +87,7 @@ def tidy(folder, path, entry):
 
 
 def lint(folder, paths, commands, marks):
-    """True if there is nothing to say of the sources: of all together, else of each half."""
+    """True if the sources are clean, all together or else each half."""
     entry = commands[paths[0]]
     if len(paths) == 1:
         said = tidy(folder, paths[0], entry)

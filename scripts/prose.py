@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# A turn: how it is found, and how many of it 1,000 lines may have. Three in a room are always allowed.
+# A turn: its pattern, and the number that 1,000 lines may have. Three in a room are always allowed.
 GOALS = {
     "'what is ...' as a noun": (r"\bwhat (?:is|was|has|have|are|were|had|it|they|the|a)\b", 3),
     "tell, told": (r"\b(?:tell|tells|told|telling)\b", 2),
@@ -54,7 +54,7 @@ def prose_of_python(text):
             yield number, match[1]
     try:
         nodes = list(ast.walk(ast.parse(text)))
-    except SyntaxError:  # Python 2, of a client's own time
+    except SyntaxError:  # Python 2, for an old client
         return
     for node in nodes:
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)):
@@ -68,7 +68,7 @@ def prose_of_python(text):
 
 
 def prose_of_code(text):
-    """The same of C++ and of tables in .def files, whose texts people read."""
+    """(line, text) of comments and names of tests in C++, and of texts in .def files."""
     for number, line in enumerate(text.split("\n"), 1):
         if match := re.search(r"//+<? ?(.*)", line):
             yield number, match[1]

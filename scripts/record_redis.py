@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Records what Redis answers: record_redis.py [--check] [FILE ...], by default all of tests/recorded/redis.
+"""Records the replies of Redis: record_redis.py [--check] [FILE ...], by default all of tests/recorded/redis.
 
-In such a file a line `> COMMAND` is sent to Debian's redis-server over one connection, from an empty keyspace. Below it
-stands the reply: after `2 ` in RESP2, and after `3 ` in RESP3 where that differs. Lines `! COMMAND` are sent anew before each
-command that follows, and their replies left out. In a reply \\n is CR LF, \\\\ a
-backslash, and \\xHH any other byte that is no ASCII letter, digit or sign. To add a case write its command, then run this.
+In such a file a line `> COMMAND` is sent to Debian's redis-server over one connection, with an empty keyspace. Its
+reply follows: after `2 ` in RESP2, and after `3 ` in RESP3 if that differs. Lines `! COMMAND` are sent again before
+each later command, and their replies are left out. In a reply \\n is CR LF, \\\\ a backslash, and \\xHH any other byte
+that is not an ASCII letter, digit or sign. To add a case write its command, then run this.
 --check fails if Redis answers otherwise than recorded. src/redis/recorded_test.cc and
 tests/integration/redis/test_redis_recorded.py send the same commands to the door."""
 import contextlib
@@ -28,7 +28,7 @@ def stopped(original):
 
 
 def replies(commands, resp):
-    """The answers of a new Redis to each of the commands."""
+    """The replies of a fresh Redis to each command."""
     with tempfile.TemporaryDirectory() as folder, stopped(Original(folder)) as original:
         with original.client() as client:
             client.ask("HELLO", resp)
@@ -42,7 +42,7 @@ def reply_after(client, before, line):
 
 
 def recorded(text):
-    """The file with the replies of the Redis here."""
+    """The text of the file with the replies of the installed Redis."""
     commands = [(before, command) for before, command, *_ in commands_of(text)]
     answers = iter(zip(replies(commands, "2"), replies(commands, "3")))
     made = []

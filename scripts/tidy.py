@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks beyond a compiler's: which folder includes which, words that have no place in some folders, stale
+"""Checks beyond a compiler's: which folder includes which, words that some folders must not use, stale
 generated pages, turns of phrase that are hard to read (prose.py), the layout of sources, and the plain hygiene of text
 files; runs shellcheck on shell scripts.
 Needs what tools/deps test installs. Prints every finding and exits 1 if there is one."""
@@ -19,13 +19,13 @@ def below(*rooms):
     return {f"engine/mariadb/{room}" for room in rooms}
 
 
-# What rooms of Redis commands see.
+# The rooms that rooms of Redis commands see.
 REDIS_COMMANDS = {"base", "contract", "redis", "redis/keyspace", "redis/registry", "redis/wire", "redis/work"}
 
-# What plans of statements see of the parts that fit any server.
+# The server-independent rooms that plans of statements see.
 SQL_PLANS = {"engine/sql", "engine/sql/packets", "engine/sql/plans"}
 
-# What each folder of src/ may include besides itself: the arrows of docs/architecture.md.
+# The rooms that each folder of src/ may include besides itself: the arrows of docs/architecture.md.
 SEES = {
     "base": set(),
     "net": {"base"},
@@ -157,12 +157,12 @@ def check_includes(path, lines):
             complain(path, number, "what differs between series of the server belongs in compat.h")
 
 
-# Those where a header of a server comes first.
+# Files that have to include a header of the server first.
 SEES_A_SERVER = re.compile(r"(engine/(mariadb|mysql|rows|runs)|plugin)(/|$)")
 
 
 def check_first_include(path, lines):
-    """A header that its source includes first compiles alone: the build looks at no others with that name."""
+    """Checks that each source includes its own header first, which proves that the header compiles alone."""
     own = path.with_suffix(".h")
     if path.suffix == ".cc" and (ROOT / own).exists() and not SEES_A_SERVER.match(folder_of(path)):
         first = next((line for line in lines if line.startswith("#include ")), "")
@@ -170,7 +170,7 @@ def check_first_include(path, lines):
             complain(path, 1, f"the first include is not {own.name}")
 
 
-# Names that are the compiler's; clang-tidy would look for them in all headers of the library, at length.
+# Names reserved for the compiler; clang-tidy would search all headers of the library for them, which takes long.
 RESERVED = re.compile(r"\b(?:class|struct|enum|namespace|using|define|auto|int|bool)\s+(_[A-Z]\w*|\w*__\w*)")
 
 

@@ -1,7 +1,7 @@
--- What the memcached door reads: the database `innodb_memcache` as MySQL had it, and the database `postern` with two
--- procedures that fill in a mapping for you. It maps nothing, so the door stays closed until you do; MySQL's example is in
--- innodb_memcache_example.sql. To be run by an administrator as often as you like: it changes nothing that is there but
--- the procedures. What it makes goes to the replicas, as all DDL does.
+-- The tables of the memcached door: the database `innodb_memcache` in MySQL's form, and the database `postern` with two
+-- procedures that fill in a mapping. It maps no table, so the door stays closed until you map one. MySQL's example is
+-- in innodb_memcache_example.sql. An administrator may run this script any number of times: it replaces the procedures
+-- and changes no existing table. Its DDL is replicated.
 --
 --   mariadb < innodb_memcache.sql
 
@@ -20,8 +20,8 @@ CREATE TABLE IF NOT EXISTS innodb_memcache.containers (
   unique_idx_name_on_key VARCHAR(250) NOT NULL COMMENT 'PRIMARY, or a unique index of the key columns in their order'
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- The row cache_policy says where commands work: in the table, in memory (cache_only), nowhere (disabled). caching is
--- the same as innodb_only here.
+-- The row cache_policy sets where commands work: in the table (innodb_only, caching), in memory (cache_only) or nowhere
+-- (disabled).
 CREATE TABLE IF NOT EXISTS innodb_memcache.cache_policies (
   policy_name VARCHAR(40) NOT NULL PRIMARY KEY,
   get_policy ENUM('innodb_only', 'cache_only', 'caching', 'disabled') NOT NULL,
@@ -76,7 +76,7 @@ BEGIN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = text;
   END IF;
 
-  -- Every name has to be a column; it is taken as the table spells it.
+  -- Every name has to be a column; the table's spelling is stored.
   SET rest = CONCAT(IFNULL(keys_wanted, ''), ',');
   names: LOOP
     IF rest = '' THEN
@@ -109,7 +109,7 @@ BEGIN
     END IF;
   END LOOP;
 
-  -- A unique index of just these columns, whole and never NULL; the primary key rather than another.
+  -- A unique index of exactly these columns without prefixes and NULLs; the primary key if possible.
   SELECT index_name, columns INTO index_found, sorted_keys FROM (
     SELECT index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index) AS columns
     FROM information_schema.statistics

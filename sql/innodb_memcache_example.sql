@@ -1,11 +1,11 @@
 -- MySQL's example for the memcached door: the table `test.demo_test` with an item, and the container `aaa` that maps it.
--- To try the door with, not for production: whoever reaches it may read, change and flush that table, and `aaa` sorts
--- before most names, so it is what clients get who name no container where none is called `default`.
+-- For trying the door, not for production: any client may read, change and flush that table, and `aaa` sorts before
+-- most names, so it serves clients that name no container unless one is called `default`.
 --
 --   mariadb < innodb_memcache.sql
 --   mariadb < innodb_memcache_example.sql
 --
--- To be rid of it: CALL postern.unmap_table('aaa'); DROP TABLE test.demo_test;
+-- To remove it: CALL postern.unmap_table('aaa'); DROP TABLE test.demo_test;
 
 CREATE DATABASE IF NOT EXISTS test;
 CREATE TABLE IF NOT EXISTS test.demo_test (

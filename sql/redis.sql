@@ -1,7 +1,6 @@
--- What the Redis door reads: the table postern.redis_maps, which says what keys mean, procedures that fill it in for you,
--- and the database `postern_redis`, whose tables take every key that is mapped nowhere else. To be run by an administrator
--- as often as you like: it changes nothing that is there but the procedures and views. What it makes goes to the replicas,
--- as all DDL does.
+-- The tables of the Redis door: postern.redis_maps, which defines the meaning of keys, procedures that fill it in, and
+-- the database `postern_redis` with the tables for keys without another mapping. An administrator may run it any
+-- number of times: it replaces procedures and views and changes no existing table. Its DDL is replicated.
 --
 --   mariadb < redis.sql
 --   CALL postern.redis_map_row('user:', 'shop', 'user', '*');                 -- HGETALL user:101
@@ -13,7 +12,7 @@
 
 CREATE DATABASE IF NOT EXISTS postern CHARACTER SET utf8mb4;
 
--- A row is a prefix. The longest that a key begins with decides; the door looks for changes once a second.
+-- A row is a prefix. The longest prefix of a key decides; the door looks for changes once a second.
 CREATE TABLE IF NOT EXISTS postern.redis_maps (
   prefix VARBINARY(250) NOT NULL COMMENT 'with its delimiter: user:; the empty one takes all that is left',
   db TINYINT UNSIGNED NOT NULL DEFAULT 0 COMMENT 'the number that SELECT takes, 0 to 15',
@@ -32,7 +31,7 @@ CREATE TABLE IF NOT EXISTS postern.redis_maps (
   PRIMARY KEY (db, prefix)
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- The libraries of FUNCTION LOAD. SQL may write here, too; the door looks once a second.
+-- The libraries of FUNCTION LOAD. SQL may write here, too; the door looks for changes once a second.
 CREATE TABLE IF NOT EXISTS postern.redis_functions (
   `library` VARBINARY(250) NOT NULL PRIMARY KEY COMMENT 'the name in the first line of the code',
   code LONGBLOB NOT NULL COMMENT 'with its first line: #!lua name=library'
@@ -40,8 +39,8 @@ CREATE TABLE IF NOT EXISTS postern.redis_functions (
 
 DELIMITER //
 
--- Fails unless the table is one that can be mapped at this prefix; tells what its key columns and its index are. No key
--- columns wanted: those of the primary key, or of a unique index if there is none.
+-- Fails unless the table can be mapped at this prefix; returns its key columns and its index. The default key columns
+-- are the primary key's or, without one, those of a unique index.
 CREATE OR REPLACE PROCEDURE postern.redis_find_key(
   IN in_prefix VARBINARY(250),
   IN in_schema VARCHAR(64) CHARACTER SET utf8mb4,
@@ -94,7 +93,7 @@ BEGIN
     SET wanted = CONCAT_WS(',', NULLIF(wanted, ''), found);
   END WHILE;
 
-  -- A unique index, whole and never NULL; the primary key rather than another.
+  -- A unique index without prefixes and NULLs; the primary key if possible.
   SET key_list = NULL, index_found = NULL;
   SELECT index_name, columns INTO index_found, key_list FROM (
     SELECT index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index) AS columns
@@ -209,8 +208,8 @@ BEGIN
     VALUES (in_prefix, 0, 'value', in_schema, in_table, key_list, found, index_found);
 END //
 
--- Says in which column a mapping keeps when its keys expire: CALL postern.redis_map_expiry('session:', 'expires', 'ms').
--- The unit is that of the column, 'ms' or 's', since 1970. NULL for the column: it keeps none.
+-- Sets the column with the expiry of a mapping's keys: CALL postern.redis_map_expiry('session:', 'expires', 'ms').
+-- The column's unit is 'ms' or 's', since 1970. NULL for the column: keys do not expire.
 CREATE OR REPLACE PROCEDURE postern.redis_map_expiry(
   IN in_prefix VARBINARY(250),
   IN column_wanted VARCHAR(64) CHARACTER SET utf8mb4,
@@ -240,7 +239,7 @@ BEGIN
       SET text = CONCAT('The table has no column ''', column_wanted, ''' of type INT or BIGINT');
       SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = text;
     END IF;
-    -- It is no field any more; it may not be the only one.
+    -- It is no longer a field; another field must remain.
     SET value_list = TRIM(BOTH ',' FROM REPLACE(CONCAT(',', value_list, ','), CONCAT(',', found, ','), ','));
     IF FIND_IN_SET(found, key_list) OR value_list = '' OR value_list LIKE CONCAT('%', found, ' %') THEN
       SET text = CONCAT('The column ''', found, ''' is needed for keys or values');
@@ -265,7 +264,7 @@ BEGIN
   END IF;
 END //
 
--- The fields and values of an entry of a stream, as JSON. Each is a length of four bytes and so many bytes.
+-- The fields and values of an entry of a stream, as JSON. Each is a length in four bytes, followed by its bytes.
 CREATE OR REPLACE FUNCTION postern.redis_fields(in_packed LONGBLOB) RETURNS LONGTEXT CHARACTER SET utf8mb4
   DETERMINISTIC
   NO SQL
@@ -321,7 +320,7 @@ BEGIN
     FROM ', place, '.entries AS e JOIN ', place, '.stream_pending AS p USING (k) WHERE e.type = 6 AND (', live, ')');
 END //
 
--- Makes the tables of a generic keyspace in the database `in_schema`, as far as they are not there, and maps them:
+-- Makes the missing tables of a generic keyspace in the database `in_schema`, and maps them:
 -- CALL postern.redis_make_keyspace(1, '', 'postern_redis1'). Keys are up to 512 bytes, fields too, members up to 1024.
 CREATE OR REPLACE PROCEDURE postern.redis_make_keyspace(
   IN in_db TINYINT UNSIGNED,
@@ -351,8 +350,8 @@ BEGIN
 
   SET place = CONCAT('`', REPLACE(in_schema, '`', '``'), '`');
   EXECUTE IMMEDIATE CONCAT('CREATE DATABASE IF NOT EXISTS ', place, ' CHARACTER SET utf8mb4');
-  -- A key, and all of a string. SQL that writes elements of the tables below also writes here; postern.redis_touch()
-  -- does that.
+  -- A key, with the value of a string. SQL that writes elements of the tables below also writes here, by
+  -- postern.redis_touch().
   EXECUTE IMMEDIATE CONCAT('CREATE TABLE IF NOT EXISTS ', place, '.entries (
     k VARBINARY(512) NOT NULL PRIMARY KEY,
     type TINYINT UNSIGNED NOT NULL COMMENT ''1 string, 2 list, 3 set, 4 hash, 5 sorted set, 6 stream'',
@@ -376,7 +375,7 @@ BEGIN
     PRIMARY KEY (k, pos)) ENGINE = InnoDB ROW_FORMAT = DYNAMIC');
   CALL postern.redis_make_streams(in_schema);
 
-  -- What has not expired, for SQL.
+  -- Keys that have not expired, for SQL.
   EXECUTE IMMEDIATE CONCAT('CREATE OR REPLACE VIEW ', place, '.v_strings AS
     SELECT e.k, e.v, e.expires FROM ', place, '.entries AS e WHERE e.type = 1 AND (', live, ')');
   EXECUTE IMMEDIATE CONCAT('CREATE OR REPLACE VIEW ', place, '.v_hashes AS
@@ -397,8 +396,8 @@ BEGIN
     VALUES (in_prefix, in_db, 'generic', in_schema, 'entries', 'k', 'v', 'expires', 'version', '');
 END //
 
--- Makes the key's row what its elements are: its type and length; its version changes. Without elements, and unless it is
--- a string, there is no key. To be called in the transaction that changed the elements.
+-- Updates the type, length and version in the key's row after a change of its elements. A key without elements that is
+-- not a string is deleted. To be called in the transaction that changed the elements.
 CREATE OR REPLACE PROCEDURE postern.redis_touch(IN in_key VARBINARY(512))
   MODIFIES SQL DATA
   SQL SECURITY INVOKER
@@ -423,7 +422,7 @@ BEGIN
     HAVING COUNT(*) > 0;
   END IF;
   IF found = 2 THEN
-    -- The door finds elements of lists by their positions, which stand one behind the other.
+    -- The door finds elements of lists by their positions, which have no gaps.
     SET @postern_redis_place = first - 1;
     UPDATE postern_redis.lists SET pos = (@postern_redis_place := @postern_redis_place + 1) WHERE k = in_key
     ORDER BY pos;
@@ -438,12 +437,12 @@ BEGIN
   END IF;
 END //
 
--- The first time alone: whoever unmaps the keyspace later wants it so.
+-- Only the first time: an administrator may have unmapped the keyspace later.
 IF NOT EXISTS (SELECT * FROM information_schema.schemata WHERE schema_name = 'postern_redis') THEN
   CALL postern.redis_make_keyspace(0, '', 'postern_redis');
 END IF //
 
--- Keyspaces of an older script get the tables that it did not make.
+-- Adds newer tables to keyspaces of an older script.
 BEGIN NOT ATOMIC
   FOR keyspace IN (SELECT DISTINCT db_schema FROM postern.redis_maps WHERE kind = 'generic') DO
     CALL postern.redis_make_streams(keyspace.db_schema);

@@ -3,8 +3,8 @@
 //   standalone --ping 7000                     every line is answered with `pong`
 //   standalone --null 7001                     every line is answered with one fixed row: the limit of the wire
 //   standalone --handlersocket 7002 --rows 1000000
-//   standalone --memcached 7003                    the container `default` of the table `item`, which is empty
-//   standalone --redis 7004                        a keyspace that is empty
+//   standalone --memcached 7003                    the container `default` over the empty table `item`
+//   standalone --redis 7004                        an empty keyspace
 //
 // The table is `user` of the database `test`: user_id, user_name, user_email, created; rows 1 to --rows.
 #include <getopt.h>
@@ -57,11 +57,11 @@ void map_items(FakeEngine &engine) {
                 {{"PRIMARY", {"k"}}});
 }
 
-/// A door that can be asked for by its name.
+/// A door that an option names.
 struct Offered {
   const char *name;
   Access access;
-  /// Makes the tables that it serves.
+  /// Creates the tables that it serves.
   std::unique_ptr<Protocol> (*prepare)(FakeEngine &engine, uint64_t rows);
 };
 constexpr Offered offered[] = {
@@ -87,7 +87,7 @@ constexpr Offered offered[] = {
 };
 
 struct Options {
-  std::array<uint64_t, std::size(offered)> ports{};  // 0: that door is not wanted
+  std::array<uint64_t, std::size(offered)> ports{};  // 0: the door stays closed
   uint64_t threads = 1;
   uint64_t rows = 1'000;
   std::string socket{};  // with a single door: listen here, too
@@ -172,7 +172,7 @@ class Doors {
 };
 
 int run(const Options &options) {
-  // Before any thread: they inherit the mask, so that only this one gets the signals.
+  // Before any thread starts: threads inherit the mask, so that only this one gets the signals.
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
@@ -181,7 +181,7 @@ int run(const Options &options) {
 
   FakeEngine engine;
   Doors doors(options, engine);
-  std::array<std::unique_ptr<Protocol>, std::size(offered)> protocols;  // all tables are there before any door opens
+  std::array<std::unique_ptr<Protocol>, std::size(offered)> protocols;  // all tables exist before any door opens
   for (size_t i = 0; i < std::size(offered); ++i)
     if (options.ports[i] != 0) protocols[i] = offered[i].prepare(engine, options.rows);
   for (size_t i = 0; i < std::size(offered); ++i)

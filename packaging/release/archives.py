@@ -1,4 +1,4 @@
-"""Archives with the same bytes whenever they are made of the same files: sorted names, one date, no owner."""
+"""Reproducible archives: sorted names, one date, no owner."""
 import gzip
 import io
 import pathlib
@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 
 def entries_of(folder):
-    """(name, bytes, whether it may be executed) of every file below a folder, sorted."""
+    """(name, bytes, whether it is executable) of every file below a folder, sorted."""
     for path in sorted(pathlib.Path(folder).rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path.read_bytes(), bool(path.stat().st_mode & 0o100)
@@ -37,7 +37,7 @@ def write_zip(path, entries, date):
 
 
 def pack_again(path, date):
-    """A .tar.gz that another program made, without the time and the owner that it was made at and by."""
+    """A .tar.gz that another program made, without its time and owner."""
     with tarfile.open(path) as tar:
         files = [
             (info.name.partition("/")[2], tar.extractfile(info).read(), bool(info.mode & 0o100))

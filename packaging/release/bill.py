@@ -1,4 +1,4 @@
-"""The bill of materials of a release, in CycloneDX's form."""
+"""The bill of materials of a release, in CycloneDX format."""
 import hashlib
 import json
 import re
@@ -10,7 +10,7 @@ from release.repository import SIGNATURES
 
 
 def parts_of_the_tool(requirements):
-    """What the tool postern has in it, from cli/requirements.txt."""
+    """The components of the tool postern, from cli/requirements.txt."""
     for name, version, digest in re.findall(r"^([\w-]+)==(\S+) --hash=sha256:(\w+)", requirements.read_text(), re.M):
         yield {
             "type": "library",
@@ -23,7 +23,7 @@ def parts_of_the_tool(requirements):
 
 
 def libraries_of(packages):
-    """The packages that ours depend on, by their names."""
+    """The packages that our packages depend on, by name."""
     names = set()
     for package in packages:
         depends = subprocess.run(
@@ -35,7 +35,7 @@ def libraries_of(packages):
 
 
 def write(path, out, version, date, requirements, packages):
-    """Every file of the release below `out` but its signatures is a component, with its sum."""
+    """The bill: every file of the release below `out` except signatures is a component, with its sum."""
     files = [
         {
             "type": "file",

@@ -1,4 +1,4 @@
-"""Our clients as their registries take them: PyPI, CPAN, Packagist, and an archive for C++."""
+"""Our clients in the form of their registries: PyPI, CPAN, Packagist, and an archive for C++."""
 import os
 import pathlib
 import re
@@ -51,7 +51,7 @@ def python(folder, out, date):
 
 
 def perl(out, date):
-    """With the META files that CPAN reads."""
+    """The archive for CPAN, with the META files that it reads."""
     with tempfile.TemporaryDirectory() as work:
         tree = copy_of("clients/perl", pathlib.Path(work))
         run(["perl", "Makefile.PL"], tree, date)

@@ -1,4 +1,4 @@
-"""The image's archive without the names that buildah makes up for each build."""
+"""The image's archive without the names that buildah generates for each build."""
 import hashlib
 import io
 import json
@@ -8,14 +8,14 @@ RANDOM = ("container", "Hostname")
 
 
 def plain(value):
-    """A configuration without names of the container that it was built in."""
+    """The configuration without the names of the build container."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items() if name not in RANDOM}
     return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 def settle(made, out, tag):
-    """The archive `made`, of the form that `docker load` takes, as `out`: the layers, one configuration, and one tag."""
+    """Writes the archive `made`, in the format of `docker load`, to `out`: layers, one configuration, and one tag."""
     with tarfile.open(made) as given, tarfile.open(out, "w", format=tarfile.PAX_FORMAT) as tar:
         (manifest,) = json.load(given.extractfile("manifest.json"))
         config = json.dumps(plain(json.load(given.extractfile(manifest["Config"])))).encode()

@@ -1,4 +1,4 @@
-"""The files of an apt repository, signed where there is a key."""
+"""The files of an apt repository, signed if there is a key."""
 import gzip
 import hashlib
 import os
@@ -11,7 +11,7 @@ SIGNATURES = ("/InRelease", "/Release.gpg")
 
 
 def created(key):
-    """When the key, or the youngest part of it, was made."""
+    """The creation time of the key, or of its newest subkey."""
     listed = subprocess.run(["gpg", "--list-keys", "--with-colons", key], capture_output=True, text=True, check=False)
     if listed.returncode:
         sys.exit(f"gpg: {listed.stderr.strip()}")
@@ -20,8 +20,8 @@ def created(key):
 
 
 def signed(arguments, key, date):
-    """Runs gpg with the key, as of the release's date, so that the same bytes get the same signature. No signature is older
-    than its key."""
+    """Runs gpg with the key, as of the release's date, so that the same bytes get the same signature. It is
+    never older than the key."""
     command = [
         "gpg",
         "--batch",
@@ -74,7 +74,7 @@ def make_suite(folder, suite, files, date):
 
 
 def stanza(file, folder):
-    """What an index has of a package: its control file, place, size and sum."""
+    """The entry of a package in an index: its control file, place, size and sum."""
     fields = subprocess.run(["dpkg-deb", "--field", file], check=True, capture_output=True, text=True).stdout
     extra = f"Filename: {file.relative_to(folder)}\nSize: {os.path.getsize(file)}\n"
     head, _, description = fields.partition("Description:")

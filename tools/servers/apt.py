@@ -25,14 +25,14 @@ def this_machine() -> dict[str, str]:
 
 
 def foreign_release(series: str) -> str | None:
-    """The Debian release that the series has to come from; None where that is the machine's own, and on
-    machines that do not run Debian: their suites are taken as they are."""
+    """The Debian release that has the series; None if that is the machine's own, and on machines without Debian,
+    where their own suites are used."""
     machine, release = this_machine(), RELEASE_OF.get(series)
     return release if machine.get("ID") == "debian" and release != machine.get("VERSION_CODENAME") else None
 
 
 def newest_first(versions: set[str]) -> list[str]:
-    """Debian's order of versions, as dpkg knows it."""
+    """Compares versions as dpkg does."""
 
     def compare(one: str, other: str) -> int:
         if one == other:
@@ -44,7 +44,7 @@ def newest_first(versions: set[str]) -> list[str]:
 
 
 def write_entries(folder: Path, release: str | None) -> None:
-    """Copies the machine's apt entries into the folder with entries of source added; of another release, if one is named."""
+    """Copies the machine's apt entries into the folder with source entries, for another release if one is named."""
     places = dict(
         line.split("=", 1)
         for line in shlex.split(
@@ -66,7 +66,7 @@ def write_entries(folder: Path, release: str | None) -> None:
 
 
 class Apt:
-    """Package lists of its own in a temporary folder, and downloads from there. Logs of downloads lie in that folder."""
+    """Private package lists in a temporary folder, and downloads from there. The folder also has the logs."""
 
     def __init__(self, work: Path, release: str | None = None) -> None:
         self.work = work
@@ -90,7 +90,7 @@ class Apt:
             settings.append("APT::Sandbox::User=root")
         self.options = [word for setting in settings for word in ("-o", setting)]
         say(f"reading the package lists{f' of {release}' if release else ''}, with source")
-        # One unreachable third-party suite must not stop us: only the versions found count.
+        # An unreachable third-party suite is no error: only the versions found count.
         if not logged(work / "update.log", "apt-get", *self.options, "-q", "update"):
             say("some package lists could not be read (that may not matter)")
 
@@ -110,16 +110,16 @@ class Apt:
         return sorted(set(output("apt-get", *self.options, *targets, quiet=False).splitlines()))
 
     def source(self, version: str, folder: Path) -> bool:
-        """Downloads the server's source; False where the mirror lists it but does not have it."""
+        """Downloads the server's source; False if the mirror lists it but lacks it."""
         return self._download(folder, "--download-only", "source", f"mariadb={version}", log="source.log")
 
     def packages(self, names: list[str], folder: Path) -> bool:
-        """Downloads packages, each NAME or NAME=VERSION, into a folder that holds nothing else. False where the mirror does
-        not have one; the log of packages says why."""
+        """Downloads packages, each NAME or NAME=VERSION, into an empty folder. False if the mirror
+        lacks one; the log of packages has the reason."""
         return self._download(folder, "download", *names, log="packages.log")
 
     def file(self, address: str, path: Path, digest: str) -> bool:
-        """Downloads one file of a mirror, which has to have this SHA-256."""
+        """Downloads one file from a mirror and checks its SHA-256."""
         command: list[Word] = [HELPER, *self.options, "download-file", address, path, f"SHA256:{digest}"]
         return logged(self.work / "packages.log", *command)
 

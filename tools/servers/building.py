@@ -1,4 +1,4 @@
-"""installed and package: the source and the headers to build for a server of this machine."""
+"""installed, package: the source and the headers to build for a server of this machine."""
 from __future__ import annotations
 
 import os
@@ -30,7 +30,7 @@ def installed(folder: str | None) -> None:
         with place.opened():
             library = fetch_for_building(place, package, f"the installed server is {package}, and ")
             check_agreement(place.work, program)
-            # Asked with the user's own configuration, which may have moved it.
+            # Reads the user's own configuration, which may have moved it.
             plugins = words.plugin_folder(output(program, "--verbose", "--help"))
             if not Path(plugins).is_dir() or not plugins:
                 raise Failure(f"the installed server has no plugin folder{f' {plugins}' if plugins else ''}")
@@ -83,8 +83,8 @@ def installed_server() -> tuple[Path, str, str]:
 
 
 def fetch_for_building(place: Place, version: str, reason: str) -> str:
-    """Source and headers of a version into the temporary folder; returns where the services' library will be. The reason
-    for this version begins the error where they cannot be had."""
+    """Puts source and headers of a version into the temporary folder; returns the final path of the services' library.
+    If they are not available the error begins with the reason for this version."""
     apt = Apt(place.work)
     say(f"fetching the source of {version}")
     if not fetch_source(apt, version):
@@ -103,7 +103,7 @@ def fetch_for_building(place: Place, version: str, reason: str) -> str:
 
 
 def advise_other_version(apt: Apt, version: str) -> str:
-    """The user's options; this version is ruled out."""
+    """The user's alternatives, as this version is not available."""
     listed = [other for other in apt.candidates(BUILD_PACKAGES, words.series_of(version)) if other != version]
     advice = ["A plugin is loaded only by the very version it was built for, so no other source will do."]
     if listed:
@@ -118,7 +118,7 @@ def advise_other_version(apt: Apt, version: str) -> str:
 
 
 def packages_of_version(version: str) -> list[str]:
-    """The server's packages that are installed here, as apt takes them: NAME=VERSION. One alone would not do, for each wants
-    others of the very version."""
+    """The installed packages of the server, in apt's form NAME=VERSION. All of them, because each depends on others of
+    the same version."""
     statuses = output("dpkg-query", "-W", "-f", "${source:Package} ${db:Status-Status} ${Package}\n")
     return [f"{name}={version}" for name in words.installed_packages(statuses, "mariadb") or USUAL_PACKAGES]

@@ -1,4 +1,4 @@
-"""Messages, failures, and the programs that the others are made of."""
+"""Messages, failures, and running other programs."""
 from __future__ import annotations
 
 import os
@@ -13,13 +13,13 @@ LOG_TAIL_LINES = 5
 
 
 class Failure(Exception):
-    """Shown to the user as it is; the program ends with the code."""
+    """An error with a message for the user; the program exits with the code."""
 
     code = 1
 
 
 class Impossible(Failure):
-    """This machine cannot have it."""
+    """It is not available on this machine."""
 
     code = 3
 
@@ -36,7 +36,7 @@ def run(*command: Word) -> None:
 
 
 def output(*command: Word, quiet: bool = True) -> str:
-    """The output of a program, however it ends; nothing if there is no such program."""
+    """The output of a program, whatever its exit code; empty if there is no such program."""
     errors = subprocess.DEVNULL if quiet else None
     try:
         done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=errors)
@@ -46,7 +46,7 @@ def output(*command: Word, quiet: bool = True) -> str:
 
 
 def logged(log: Path, *command: Word, cwd: Path | None = None) -> bool:
-    """True if the program succeeded. All that it prints goes to the end of the log."""
+    """True if the program succeeded. Appends its output to the log."""
     with log.open("ab") as file:
         done = subprocess.run(command, check=False, stdout=file, stderr=subprocess.STDOUT, cwd=cwd)
     return done.returncode == 0
@@ -67,7 +67,7 @@ def as_root(*command: str) -> list[str]:
 
 
 def install_packages(packages: list[str]) -> None:
-    """Installs Debian packages on this machine; with fresh lists where the present ones do not do."""
+    """Installs Debian packages on this machine, after an update of the lists if the first try fails."""
     options = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0"]
     install = as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *options, "install", *packages)
     if logged(Path(os.devnull), *install):
@@ -84,7 +84,7 @@ def installed(packages: list[str]) -> set[str]:
 
 
 def need_tools(*more: str) -> None:
-    """Installs the packages of the commands that are missing. Each of more names a command, which its package is called."""
+    """Installs the packages of missing commands. Each of more is a command with a package of the same name."""
     commands = {"apt-get": "apt", "dpkg-source": "dpkg-dev", "patch": "patch", "xz": "xz-utils", "gzip": "gzip"}
     commands.update({name: name for name in more})
     missing = [package for command, package in commands.items() if not shutil.which(command)]

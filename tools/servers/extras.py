@@ -21,7 +21,7 @@ def server_folder(series: str) -> Path:
 
 
 def galera(series: str, folder: str | None) -> None:
-    """The provider has versions of its own: any that the release has fits its server."""
+    """The provider has versions of its own: any version of the release fits the release's server."""
     with locked(folder or build_folder(series) / "galera") as place:
         if (place.final / "galera.env").is_file():
             say(f"Galera {place.said('galera.env').get('GALERA_PACKAGE_VERSION', '')} is in {place}")
@@ -44,13 +44,13 @@ def galera(series: str, folder: str | None) -> None:
 
 
 def drop_packages(work: Path, *unpacked: str) -> None:
-    """Removes the downloaded packages, and the folders that they were unpacked into."""
+    """Removes the downloaded packages, and the folders where they were unpacked."""
     for name in ("download", *unpacked):
         shutil.rmtree(work / name)
 
 
 def engines(series: str, folder: str | None) -> None:
-    """Storage engines of the server's version."""
+    """Fetches storage engines of the server's version."""
     version = server_of(server_folder(series))
     with locked(folder or build_folder(series) / "engines") as place:
         if place.said("engines.env").get("ENGINES_PACKAGE_VERSION") == version:
@@ -69,7 +69,7 @@ def engines(series: str, folder: str | None) -> None:
 
 
 def make_engines(apt: Apt, version: str, foreign: str | None) -> list[str]:
-    """The engines' libraries into WORK/plugin, what these need into WORK/lib; returns the engines that cannot be had."""
+    """Puts the engines' libraries into WORK/plugin, their dependencies into WORK/lib; returns the missing engines."""
     work, root = apt.work, apt.work / "root"
     for name in ("root", "plugin", "lib"):
         (work / name).mkdir()
@@ -91,8 +91,7 @@ def make_engines(apt: Apt, version: str, foreign: str | None) -> list[str]:
 
 
 def fetch_needed(apt: Apt, wanted: set[str], root: Path, foreign: str | None) -> None:
-    """Unpacks libraries into root, and those that they need, which nothing else on this machine has asked for; of another
-    release all."""
+    """Unpacks libraries into root, with the dependencies that this machine lacks; for another release with all."""
     had: set[str] = set()
     while wanted:
         there = set() if foreign else installed(sorted(wanted))
@@ -107,8 +106,7 @@ def fetch_needed(apt: Apt, wanted: set[str], root: Path, foreign: str | None) ->
 
 
 def mtr(series: str, folder: str | None) -> None:
-    """The server's own test programs; mtr takes the folder that it lies in for the server's, and the files there may be
-    links."""
+    """Fetches the server's own test programs. mtr takes its own folder for the server's; files there may be links."""
     server = server_folder(series)
     version = server_of(server)
     with locked(folder or build_folder(series) / "mtr") as place:
@@ -130,7 +128,7 @@ def mtr(series: str, folder: str | None) -> None:
 
 
 def make_tests(apt: Apt, server: Path, version: str) -> None:
-    """The server as links with the tests in it into WORK/root, and the libraries that these need into WORK/lib."""
+    """Puts links to the server, and the tests, into WORK/root, and the libraries that the tests need into WORK/lib."""
     work = apt.work
     for name in ("lib", "extra"):
         (work / name).mkdir()
@@ -153,7 +151,7 @@ def make_tests(apt: Apt, server: Path, version: str) -> None:
 
 
 def settle_tests(place: Place, server: Path) -> None:
-    """Has the test programs load the same libraries as the server's programs."""
+    """Makes the test programs load the same libraries as the server's programs."""
     program = server / "root/usr/sbin/mariadbd"
     loader = output("patchelf", "--print-interpreter", program).strip()
     libraries = output("patchelf", "--print-rpath", program).strip()

@@ -21,15 +21,15 @@ from servers.unpack import (
     write_libraries,
 )
 
-# What makes a private server; the two libmariadb*-dev packages are for building.
+# The packages of a private server; the two libmariadb*-dev packages are for building.
 SERVER_PACKAGES = "mariadb-server-core mariadb-server mariadb-client-core mariadb-client mariadb-backup".split()
 BUILD_PACKAGES = "libmariadb-dev libmariadbd-dev".split()
-# Packages and sources, with their places on a mirror, of the versions that everything was last tested with.
+# Packages and sources of the last tested versions, with their places on a mirror.
 KNOWN_FILES = ROOT / "tools/server.sha256"
 
 
 def fetch(series: str, folder: str | None) -> None:
-    """The newest server of the series of which all can be had."""
+    """Fetches the newest complete server of the series."""
     foreign = foreign_release(series)
     with locked(folder or build_folder(series) / "server") as place:
         if place.is_server():
@@ -64,7 +64,7 @@ def make(place: Place, apt: Apt, series: str, foreign: str | None) -> str:
 
 
 def fetch_source(apt: Apt, version: str) -> bool:
-    """The source of a binary package's version into WORK/source; False where the mirror does not have it."""
+    """Puts the source of a binary package's version into WORK/source; False if the mirror lacks it."""
     version, downloaded = words.source_version(version), apt.work / "download-source"
     if not apt.source(version, downloaded):
         return False
@@ -73,7 +73,7 @@ def fetch_source(apt: Apt, version: str) -> bool:
 
 
 def fetch_newest(apt: Apt, series: str) -> str:
-    """Packages and source of the newest complete version into WORK; returns the version."""
+    """Puts packages and source of the newest complete version into WORK; returns the version."""
     packages = SERVER_PACKAGES + BUILD_PACKAGES
     versions = apt.candidates(packages, series)
     for version in versions:
@@ -102,8 +102,8 @@ def fetch_newest(apt: Apt, series: str) -> str:
 
 
 def fetch_known(apt: Apt, series: str) -> str | None:
-    """A version that is in server.sha256 and in no list any more: a mirror keeps its files for a while. As
-    fetch_newest, but None where it does not have them."""
+    """As fetch_newest, for a version in server.sha256 that the lists no longer have: a mirror keeps its files for a
+    while. None if it lacks them."""
     known = words.known_files(KNOWN_FILES.read_text(), series)
     version = words.version_of_dsc(place for _, place in known)
     if not version or output("dpkg", "--print-architecture").strip() != "amd64":
@@ -127,7 +127,7 @@ def fetch_known(apt: Apt, series: str) -> str | None:
 
 
 def write_results(place: Place, version: str, library: str, program: Path, base: Path, plugins: Path) -> None:
-    """server.env and server.cmake, with the paths that hold once the temporary folder is the final one."""
+    """Writes server.env and server.cmake with the paths of the final folder."""
     header = (place.work / "include-generated/mysql_version.h").read_text()
     place.write_server(
         {

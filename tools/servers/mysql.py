@@ -1,5 +1,5 @@
-"""mysql: a whole private MySQL server, with the source and the headers to build for it; mysql-built: the same of a server
-that its user has, and of its source."""
+"""mysql: a whole private MySQL server, with the source and the headers to build for it; mysql-built: the same for
+an existing server and its source."""
 from __future__ import annotations
 
 import shutil
@@ -13,13 +13,13 @@ from servers.unpack import bring_libraries, fetch_package, fetch_packages, servi
 
 SERIES = "9.7"
 PACKAGES = "mysql-server-core mysql-client-core libmysqlclient-dev".split()
-# What of MySQL's source its headers need, and its own configuration.
+# The parts of MySQL's source that its headers need, and its configuration.
 PARTS = """MYSQL_VERSION include libs sql sql-common mysys strings vio vector-common components/libminchassis
   libbinlogevents extra/rapidjson extra/unordered_dense builddir/include""".split()
 
 
 def mysql(folder: str | None) -> None:
-    """MySQL as Debian's unstable release has it."""
+    """Fetches MySQL from Debian's unstable release."""
     with locked(folder or ROOT / "build-mysql/server") as place:
         if place.is_server():
             say(f"MySQL {place.said('server.env').get('SERVER_VERSION', '')} is in {place}")
@@ -32,7 +32,7 @@ def mysql(folder: str | None) -> None:
 
 
 def built(source: str, build: str, mysqld: str, folder: str | None = None) -> None:
-    """A server that is there, and its source, configured in the folder `build` as the server was."""
+    """Uses an existing server and its source, configured in the folder `build` as the server was."""
     headers, services = (
         Path(build).resolve() / "include",
         Path(build).resolve() / "archive_output_directory/libmysqlservices.a",
@@ -71,7 +71,7 @@ def built(source: str, build: str, mysqld: str, folder: str | None = None) -> No
 
 
 def make(place: Place, apt: Apt) -> str:
-    """Makes the folder, but for its last step; returns the version of the packages."""
+    """Makes the folder except for its last step; returns the version of the packages."""
     root = place.work / "root"
     listed = set.intersection(*(apt.versions_of(package) for package in ["mysql-source", *PACKAGES]))
     versions = newest_first({version for version in listed if version.startswith(f"{SERIES}.")})
@@ -94,8 +94,8 @@ def make(place: Place, apt: Apt) -> str:
 
 
 def fetch_source(apt: Apt, version: str) -> None:
-    """The package mysql-source has the source as it was configured for the very server beside it: the release's own source
-    package would have to be configured first, with all that needs."""
+    """Uses the package mysql-source: the source as configured for the server of the same version. The release's
+    own source package would have to be configured first, with all its requirements."""
     packed, source = apt.work / "packed", apt.work / "source"
     if fetch_package(apt, f"mysql-source={version}", packed) is None:
         raise Impossible(f"the mirror does not have the source of MySQL {version}")
@@ -109,7 +109,7 @@ def fetch_source(apt: Apt, version: str) -> None:
 
 
 def write_results(place: Place, version: str, header: str) -> None:
-    """server.env and server.cmake, with the paths that hold once the temporary folder is the final one."""
+    """Writes server.env and server.cmake with the paths of the final folder."""
     final: Path = place.final
     place.write_server(
         {

@@ -13,14 +13,14 @@ from servers import words
 from servers.console import say
 
 ROOT = Path(os.path.abspath(__file__)).parent.parent.parent
-# Raise it when the content of the folder changes, so that older ones are made anew.
+# Raise it when the content of the folder changes, so that older folders are made anew.
 LAYOUT = "1"
 SERVER_ENV = "server.env"
 
 
 class Place:
-    """A folder, free of links, on which one run at a time works. It is made in a temporary folder beside it, so that the
-    last step is a rename and an interrupted run leaves it as it was."""
+    """A folder, with its path resolved, on which one run at a time works. It is built in a temporary folder beside it,
+    so that the last step is a rename and an interrupted run changes nothing."""
 
     def __init__(self, folder: Path) -> None:
         self.final = folder
@@ -31,18 +31,18 @@ class Place:
         return str(self.final.relative_to(ROOT) if self.final.is_relative_to(ROOT) else self.final)
 
     def said(self, name: str) -> dict[str, str]:
-        """The pairs in a file of results; none where there is no such file."""
+        """The pairs in a file of results; none if there is no such file."""
         return read_env(self.final / name)
 
     def is_server(self, **wanted: str) -> bool:
-        """True if the folder is complete and was made at this path; wanted are more results that it must have."""
+        """True if the folder is complete, was made at this path, and has the wanted results."""
         said = self.said(SERVER_ENV)
         wanted = {"SERVER_LAYOUT": LAYOUT, "SERVER_DIR": str(self.final), **wanted}
         return all(said.get(name) == value for name, value in wanted.items())
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[Path]:
-        """Gives the temporary folder, which is gone in the end unless finish() was called."""
+        """Yields the temporary folder, and removes it at the end unless finish() was called."""
         prefix = f"{self.final.name}.tmp."
         for path in self.final.parent.iterdir():
             if path.name.startswith(prefix):
@@ -55,7 +55,7 @@ class Place:
             shutil.rmtree(self.work, ignore_errors=True)
 
     def finish(self) -> None:
-        """The temporary folder becomes the folder."""
+        """Renames the temporary folder to the final one."""
         for name in ("lists", "cache", "sources.list.d"):
             shutil.rmtree(self.work / name, ignore_errors=True)
         for log in self.work.glob("*.log"):
@@ -76,7 +76,7 @@ class Place:
 
 @contextlib.contextmanager
 def locked(folder: str | Path) -> Iterator[Place]:
-    """The place of a folder; waits while another run works on it."""
+    """Locks the place of a folder; waits while another run works on it."""
     Path(folder).parent.mkdir(parents=True, exist_ok=True)
     final = Path(os.path.realpath(folder))
     with open(f"{final}.lock", "w", encoding="utf-8") as lock:
@@ -96,5 +96,5 @@ def read_env(path: Path) -> dict[str, str]:
 
 
 def build_folder(series: str) -> Path:
-    """Where the parts of a series are unless said otherwise."""
+    """The default folder for the parts of a series."""
     return ROOT / ("build" if series == "10.11" else f"build-{series}")

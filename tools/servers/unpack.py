@@ -1,4 +1,4 @@
-"""Packages and source into folders, and which libraries the programs there load."""
+"""Unpacks packages and source into folders, and sets the libraries that the programs there load."""
 from __future__ import annotations
 
 import os
@@ -11,7 +11,7 @@ from servers.apt import Apt
 from servers.console import Failure, install_packages, installed, logged, output, run, say, show_end_of
 from servers.place import SERVER_ENV, Place, read_env
 
-# Parts of the source that neither building nor reading the server needs; two thirds of it.
+# Parts of the source, two thirds of it, that neither builds nor readers of the server need.
 UNNEEDED_SOURCE = """mysql-test/main mysql-test/suite mysql-test/plugin plugin/handler_socket storage/columnstore storage/rocksdb
   storage/mroonga extra/wolfssl sql-bench win man""".split()
 GENERATED_HEADERS = "my_config.h mysql_version.h mysqld_error.h mysqld_ername.h sql_state.h handler_ername.h".split()
@@ -26,12 +26,12 @@ def remove(path: Path) -> None:
 
 
 def unpack_source(work: Path, downloaded: Path, version: str) -> None:
-    """The source package in a folder, which is removed, into WORK/source."""
+    """Unpacks the source package in a folder into WORK/source, and removes the folder."""
     log, source = work / "source.log", work / "source"
     if not logged(log, "dpkg-source", "--no-check", "-x", *downloaded.glob("*.dsc"), source):
         show_end_of(log)
         raise Failure(f"the source of {version} was downloaded but could not be unpacked")
-    # dpkg-source leaves a copy of the tarball beside the source.
+    # dpkg-source leaves a copy of the archive beside the source.
     for path in [downloaded, *work.glob("*.orig.tar.*"), *(source / part for part in UNNEEDED_SOURCE)]:
         remove(path)
     # The server's own build makes character sets from the files in unicode.
@@ -41,7 +41,7 @@ def unpack_source(work: Path, downloaded: Path, version: str) -> None:
 
 
 def unpack_packages(downloaded: Path, root: Path) -> set[str]:
-    """Unpacks the packages in a folder, which is removed, into root; returns the shared-library packages that they need."""
+    """Unpacks the packages in a folder into root, removes the folder; returns the library packages that they need."""
     libraries: set[str] = set()
     for package in sorted(downloaded.glob("*.deb")):
         run("dpkg-deb", "-x", package, root)
@@ -52,8 +52,8 @@ def unpack_packages(downloaded: Path, root: Path) -> set[str]:
 
 
 def fetch_packages(apt: Apt, versions: list[str], root: Path) -> bool:
-    """Downloads packages, each NAME=VERSION, unpacks them into root, and lists their libraries in WORK/libraries. False where
-    the mirror does not have one."""
+    """Downloads packages, each NAME=VERSION, unpacks them into root, and lists their libraries in WORK/libraries. False
+    if the mirror lacks one."""
     downloaded = apt.work / "download"
     if not apt.packages(versions, downloaded):
         apt.show_why()
@@ -69,7 +69,7 @@ def write_libraries(work: Path, libraries: Iterable[str]) -> None:
 
 def fetch_package(apt: Apt, package: str, root: Path) -> list[str] | None:
     """Downloads one package (NAME, or NAME=VERSION) and unpacks it into root. Returns the libraries that it depends on; None
-    where it cannot be had. WORK/download holds it until the next one."""
+    if it is not available. WORK/download holds it until the next call."""
     downloaded = apt.work / "download"
     if not apt.packages([package], downloaded):
         return None
@@ -79,7 +79,7 @@ def fetch_package(apt: Apt, package: str, root: Path) -> list[str] | None:
 
 
 def bring_libraries(apt: Apt, root: Path) -> None:
-    """Unpacks into root the packages in WORK/libraries and all that these need."""
+    """Unpacks the packages in WORK/libraries and all their dependencies into root."""
     say("fetching the shared libraries of that release")
     wanted = set((apt.work / "libraries").read_text().split())
     had: set[str] = set()
@@ -108,7 +108,7 @@ def ensure_libraries(folder: Path) -> None:
 
 
 def executables(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Those of the files that are programs, with the loader that each names. A link is none: it may lead out of the root."""
+    """The programs among the files, with the loader that each names. Skips links, which may lead out of the root."""
     for path in paths:
         if path.is_symlink() or not path.is_file():
             continue
@@ -121,12 +121,12 @@ def executables(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def files_below(root: Path, name: str = "*") -> list[Path]:
-    """All files and links below a folder that have such a name, in the order of their paths."""
+    """All files and links below a folder with a matching name, sorted by path."""
     return sorted(path for path in root.rglob(name) if path.is_symlink() or not path.is_dir())
 
 
 def settle_programs(root: Path, final: Path) -> None:
-    """Has the programs of root load the loader and the libraries beside them, by the path that holds once root is final."""
+    """Makes the programs of root load the loader and libraries of root, by the final path of root."""
     (libraries,) = (root / "usr/lib").glob("*-linux-gnu*")
     loaders: dict[str, Path] = {}
     places = [*sorted((root / "usr/bin").iterdir()), *sorted((root / "usr/sbin").iterdir())]
@@ -143,7 +143,7 @@ def set_loader(program: Path, loader: str, libraries: str) -> None:
 
 
 def stage_headers(work: Path) -> None:
-    """The generated headers, from the development package, into WORK/include-generated."""
+    """Puts the generated headers from the development package into WORK/include-generated."""
     headers, target = work / "root/usr/include/mariadb/server", work / "include-generated"
     target.mkdir()
     for name in GENERATED_HEADERS:
@@ -154,7 +154,7 @@ def stage_headers(work: Path) -> None:
 
 
 def services_library(place: Place) -> str:
-    """Where the static library of the server's services will be."""
+    """The final path of the static library of the server's services."""
     found = list((place.work / "root/usr/lib").glob("*/libmysqlservices.a"))
     if len(found) != 1:
         raise Failure("the development package has no libmysqlservices.a")
@@ -162,12 +162,12 @@ def services_library(place: Place) -> str:
 
 
 def program_version(program: Path) -> str:
-    """10.11.18-MariaDB; empty where the program does not run."""
+    """The program's version, as 10.11.18-MariaDB; empty if it does not run."""
     return words.program_version(output(program, "--no-defaults", "--version"))
 
 
 def check_agreement(work: Path, program: Path | None = None) -> None:
-    """The headers must be of the very version that the program, if one is given, and the source are."""
+    """Checks that the headers have the same version as the source and the program, if one is given."""
     headers = words.define((work / "include-generated/mysql_version.h").read_text(), "MYSQL_SERVER_VERSION")
     if program:
         version = program_version(program)

@@ -24,29 +24,29 @@ def source_version(version: str) -> str:
 
 
 def is_of_series(version: str, series: str) -> bool:
-    """True for 1:10.11.18-1 and the series 10.11."""
+    """Whether a version belongs to a series: true for 1:10.11.18-1 and 10.11."""
     return re.match(rf"([0-9]+:)?{re.escape(series)}\.[0-9]", version) is not None
 
 
 def series_of(version: str) -> str:
-    """10.11 of 1:10.11.18-0+deb12u1 and of 10.11.18-MariaDB; text of another form stays as it is."""
+    """The series of a version: 10.11 for 1:10.11.18-0+deb12u1 and 10.11.18-MariaDB; other text stays unchanged."""
     return re.sub(r"^(?:[0-9]+:)?([0-9]+\.[0-9]+).*", r"\1", version)
 
 
 def common_versions(listed: Iterable[set[str]], sources: set[str], series: str) -> set[str]:
-    """The versions of the series that all packages are listed with, and the source too."""
+    """The versions of the series for which all packages and the source are listed."""
     common = set.intersection(*listed)
     return {version for version in common if is_of_series(version, series) and source_version(version) in sources}
 
 
 def dependencies(field: str) -> list[str]:
-    """The packages in a field such as Depends, of alternatives the first one."""
+    """The packages in a field such as Depends; the first one of alternatives."""
     names = (re.split(r"[ |(:]", entry.strip(), maxsplit=1)[0] for entry in re.split(r"[,\n]", field))
     return [name for name in names if name]
 
 
 def shared_libraries(field: str) -> set[str]:
-    """Those of the packages in a field that hold shared libraries, without the server's own."""
+    """The packages of shared libraries in a field, without the server's own."""
     return {
         name
         for name in dependencies(field)
@@ -55,7 +55,7 @@ def shared_libraries(field: str) -> set[str]:
 
 
 def list_with_source(text: str) -> str:
-    """The entries of a .list file, each also as one of source. Installation media have no source."""
+    """The entries of a .list file with a source entry for each. Installation media have no source."""
     entries = []
     for line in text.splitlines():
         entry = re.match(r"\s*deb(\s.*)$", line)
@@ -65,49 +65,49 @@ def list_with_source(text: str) -> str:
 
 
 def stanzas_with_source(text: str) -> str:
-    """The same of a .sources file."""
+    """The same for a .sources file."""
     return re.sub(r"^[Tt]ypes:.*", "Types: deb deb-src", text, flags=re.M)
 
 
 def of_release(entries: str, codename: str, release: str) -> str:
-    """Apt's entries with another release in place of the machine's own, codename; comments stay as they are."""
+    """Apt's entries with another release in place of the machine's own, codename; keeps comments."""
     named = re.compile(rf"(?<!\S)({re.escape(codename)}|stable|testing|sid|unstable)(?=[-/\s]|$)")
     lines = (line if line.startswith("#") else named.sub(release, line) for line in entries.splitlines(keepends=True))
     return "".join(lines)
 
 
 def known_files(sums: str, series: str) -> list[tuple[str, str]]:
-    """The digests and the places of the series' files, of the lines of server.sha256."""
+    """The digests and places of the series' files, from the lines of server.sha256."""
     lines = (line.split() for line in sums.splitlines())
     return [(digest, place) for digest, place in lines if re.search(rf"[/_]{re.escape(series)}\.[^/]*$", place)]
 
 
 def version_of_dsc(places: Iterable[str]) -> str:
-    """The version in the name of the source package's .dsc; empty where there is none."""
+    """The version in the name of the source package's .dsc; empty if there is none."""
     found = (re.search(r"_([^_]*)\.dsc$", place) for place in places)
     return next((name[1] for name in found if name), "")
 
 
 def installed_packages(statuses: str, source: str) -> list[str]:
-    """The installed packages of a source, of lines "SOURCE STATUS PACKAGE"."""
+    """The installed packages of a source, from lines "SOURCE STATUS PACKAGE"."""
     lines = (line.split() for line in statuses.splitlines())
     return [words[2] for words in lines if words[:2] == [source, "installed"] and len(words) == 3]
 
 
 def owner(searched: str) -> str:
-    """The package in the first line of "dpkg-query -S"; empty where none owns the file."""
+    """The package in the first line of "dpkg-query -S"; empty if no package owns the file."""
     found = re.match(r"[^:,\n]+(?=[:,])", searched)
     return found[0] if found else ""
 
 
 def define(text: str, name: str) -> str:
-    """The value of a macro in a header, without its quotes; empty where it has none."""
+    """The value of a macro in a header, without quotes; empty if it has none."""
     found = re.search(rf'^#define[ \t]+{re.escape(name)}[ \t]+"?([^"\n]*)"?[ \t]*$', text, flags=re.M)
     return found[1] if found else ""
 
 
 def program_version(said: str) -> str:
-    """10.11.18-MariaDB in the output of "mariadbd --version"; empty where there is no such version."""
+    """The version in the output of "mariadbd --version", as 10.11.18-MariaDB; empty if there is none."""
     found = re.search(r" Ver ([0-9][0-9.]*-MariaDB)", said)
     return found[1] if found else ""
 
@@ -119,7 +119,7 @@ def plugin_folder(help_text: str) -> str:
 
 
 def missing_libraries(ldd: str) -> list[str]:
-    """The libraries that ldd has not found."""
+    """The libraries that ldd did not find."""
     return sorted({line.split()[0] for line in ldd.splitlines() if "not found" in line})
 
 
