@@ -141,7 +141,7 @@ integration: for-integration
 	@$(PYTEST:tests=$$(grep -rl pytest.mark.alone tests --include=test_*.py)) -m alone $(PYTEST_ARGS)
 	@$(PYTEST) -m "not alone" -n "$$(($$(nproc) * 2 + 1))" --dist loadfile --reruns 1 $(PYTEST_ARGS)
 
-# Tests whose SQL works in MySQL, too.
+# Tests with SQL that MySQL understands, too.
 BOTH_SERVERS_TESTS := integration/handlersocket/test_vectors integration/memcached/test_memcached_conformance \
   integration/redis/test_redis_like_redis clients/test_memcached_suite clients/test_memcached_clients \
   clients/test_perl_client clients/test_clients

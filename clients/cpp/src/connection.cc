@@ -12,7 +12,7 @@ namespace {
 /// Ids below this have their columns in a table, others in a map.
 constexpr uint32_t small_ids = 4'096;
 
-/// How many columns each open index has.
+/// The number of columns of each open index.
 class Shapes {
  public:
   void set(Index index) {
@@ -74,7 +74,7 @@ struct Queue::State {
   State(std::unique_ptr<Transport> transport, const Options &options)
       : stream(std::in_place, std::move(transport), options.reply_bytes_max), timeout(options.request_timeout) {}
 
-  /// Where a request is written; it is dropped where there is no stream any more.
+  /// The buffer for a request, which is dropped if the stream is gone.
   std::string &out() { return stream ? stream->out() : nowhere; }
 
   void sent(const Pending &pending) {
@@ -84,7 +84,7 @@ struct Queue::State {
   }
   void unsendable() { line.push({.answer = Answer::done, .opens = false, .unsendable = true, .index = {}}); }
 
-  /// Ends the connection: whatever comes now belongs to nobody.
+  /// Ends the connection: later bytes would belong to no request.
   Error break_off(Error error) {
     stream.reset();
     return error;
@@ -230,7 +230,7 @@ bool Connection::arrived() const {
 Result<void> Connection::flush() {
   Queue::State &state = *state_;
   if (!state.stream) return error_of(Error::Kind::closed);
-  // A reply that nobody asked for: to which request would the next one belong?
+  // An unrequested reply: later replies could not be assigned to requests.
   if (state.under_way == 0 && state.stream->unread()) return state.break_off(error_of(Error::Kind::malformed));
   state.under_way = state.line.size();
   Result<void> done = state.stream->flush(state.timeout);

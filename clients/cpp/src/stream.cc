@@ -7,10 +7,10 @@ namespace handlersocket {
 namespace {
 
 constexpr size_t buffer_bytes = size_t{64} << 10;
-/// Less room than this is not worth a system call.
+/// The minimal room for a receive.
 constexpr size_t room_bytes = size_t{16} << 10;
 
-/// A time limit; its clock starts when it is first asked for: a call that never waits never reads the clock.
+/// A time limit that starts at its first use: a call that never waits never reads the clock.
 class Limit {
  public:
   explicit Limit(std::chrono::milliseconds timeout) : timeout_(timeout) {}

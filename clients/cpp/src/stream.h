@@ -14,24 +14,24 @@ class Stream {
   Stream(std::unique_ptr<Transport> transport, size_t line_bytes_max)
       : transport_(std::move(transport)), line_bytes_max_(line_bytes_max) {}
 
-  /// What waits to be sent: requests are appended here.
+  /// Unsent bytes: requests are appended here.
   std::string &out() { return out_; }
-  /// Sends all of it. Meanwhile it takes in the server's bytes, for the server might else not read on. The server's end
-  /// is not reported here: its earlier bytes have to be read first.
+  /// Sends all of it. Meanwhile it receives the server's bytes, because otherwise the server might stop reading. The
+  /// end of the stream is not reported here: earlier bytes have to be read first.
   Result<void> flush(std::chrono::milliseconds timeout);
   /// The next line without its LF, valid until the next call.
   Result<std::string_view> line(std::chrono::milliseconds timeout);
-  /// A line has come whole: line() would not ask the system.
+  /// Whether a whole line has arrived: line() would make no system call.
   bool has_line();
   /// Bytes received and not read.
   bool unread() const { return begin_ != end_; }
-  /// Nothing has come, and the server has not closed. Takes in what there is, once.
+  /// Whether nothing has arrived and the server has not closed. Receives once.
   bool silent();
 
  private:
   /// Reads once into the buffer, if the socket has something; notes the end.
   Moved fill() { return fill({}); }
-  /// The same, but may wait for so long.
+  /// The same, but may wait this long.
   Moved fill(std::chrono::milliseconds patience);
   void make_room();
 

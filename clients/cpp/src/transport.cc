@@ -21,7 +21,7 @@ Moved failed_or(Moved::How again) {
   return {Moved::How::failed};
 }
 
-/// The socket blocks, with a time limit, so that one call can wait and read; all others say that they do not wait.
+/// The socket blocks, with a time limit, so that one call can wait and read; all other calls ask not to wait.
 class Plain final : public Transport {
  public:
   explicit Plain(Fd fd) : Transport(std::move(fd)) {
@@ -46,7 +46,7 @@ class Plain final : public Transport {
     return got == 0 ? Moved{Moved::How::end} : failed_or(Moved::How::want_read);
   }
 
-  /// To the kernel no time is for ever.
+  /// A zero time means no limit to the kernel.
   bool limited_to(std::chrono::milliseconds patience) {
     if (!blocks_ || patience.count() <= 0) return false;
     if (patience == patience_) return true;

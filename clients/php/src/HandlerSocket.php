@@ -6,8 +6,8 @@ declare(strict_types=1);
  * One connection to a HandlerSocket port. Methods and what they return are those of the PECL extension, so that programs
  * written for it run unchanged; README.md has them all.
  *
- * A request that fails returns false, and getError() says why. A connection that fails is closed, and so is every later
- * request on it: what was sent and not answered may have happened or not.
+ * A request that fails returns false, and getError() has the reason. A failed connection is closed, and later requests
+ * on it fail: unanswered requests may have been executed or not.
  */
 class HandlerSocket
 {
@@ -15,11 +15,11 @@ class HandlerSocket
     public const UPDATE = 'U';
     public const DELETE = 'D';
 
-    /** getErrorCode() of what the connection itself has to tell. */
+    /** getErrorCode() of the connection's own errors. */
     public const BROKEN = -1;
 
-    // Bytes of requests on their way without their replies read. So much always fits into the buffers of sockets, so
-    // that a server which waits for us to read never finds us waiting for it to read.
+    // The limit for bytes of requests with unread replies. They fit into the sockets' buffers, so that a server that
+    // waits for us to read never meets us waiting for it to read.
     private const WINDOW_BYTES = 32 * 1024;
     private const RECEIVE_BYTES = 64 * 1024;
     private const INSERTIONS = ['+' => 'id', 'U' => 'count', 'I' => 'count'];
@@ -43,7 +43,7 @@ class HandlerSocket
      * @param array<string, mixed> $options timeout: seconds for each reply (60);
      *   connect_timeout: for connecting (10, and at most timeout); secret, or user and
      *   password: sent at once; tls: true, or SSL context options of PHP; max_reply_bytes (1 GiB)
-     * @throws HandlerSocketException if nobody answers, or secret, user or password are wrong
+     * @throws HandlerSocketException if no server answers, or secret, user or password are wrong
      */
     public function __construct(string $host, int|string $port = 9998, array $options = [])
     {
@@ -179,7 +179,7 @@ class HandlerSocket
         return $this->executeSingle($id, '+', $values);
     }
 
-    /** Why the last request that failed has failed, in the last call; null if none did. */
+    /** The reason of the last failure in the last call; null without one. */
     public function getError(): ?string
     {
         return $this->error;
@@ -299,7 +299,7 @@ class HandlerSocket
 
     private static function count(string $names): int
     {
-        // What stands in backquotes is no separator.
+        // Bytes in backquotes are not separators.
         return $names === '' ? 0 : 1 + substr_count(preg_replace('/`[^`]*`/', '', $names), ',');
     }
 
@@ -389,7 +389,7 @@ class HandlerSocket
         $deadline = hrtime(true) + $this->timeout * 1e9;
         while ($this->stream !== null && $data !== '') {
             $count = @fwrite($this->stream, $data);
-            // The server has hung up, perhaps with a word why, which is read next.
+            // The server has closed, perhaps with an error message, which is read next.
             if ($count === false || ($count === 0 && feof($this->stream))) {
                 return;
             }
@@ -471,7 +471,7 @@ class HandlerSocket
         return strlen($digits) < strlen($most) || (strlen($digits) === strlen($most) && strcmp($digits, $most) <= 0);
     }
 
-    /** A new row without an id of its own is told as 1: programs take 0 for a failure. */
+    /** A new row without an id of its own returns 1, because programs take 0 for a failure. */
     private static function integer(string $digits, string $kind): int|string
     {
         $number = (string) (int) $digits === $digits ? (int) $digits : $digits;
@@ -496,7 +496,7 @@ class HandlerSocket
         return false;
     }
 
-    /** After this nothing can be trusted that would come. */
+    /** Closes the connection: later bytes cannot be trusted. */
     private function break(string $why): void
     {
         $this->close();
@@ -533,7 +533,7 @@ class HandlerSocket
         return $line;
     }
 
-    /** Forgets the bytes that were used, and returns how many they were. */
+    /** Drops the used bytes, and returns their number. */
     private function drop(): int
     {
         $count = $this->taken;
@@ -542,7 +542,7 @@ class HandlerSocket
         return $count;
     }
 
-    /** Adds what has come to what was received. False: the connection is broken. */
+    /** Appends arrived bytes to the received ones. False: the connection is broken. */
     private function receive(?float &$deadline): bool
     {
         if ($deadline === null) {

@@ -22,7 +22,7 @@
 
 namespace handlersocket {
 
-/// An index that is open on a connection; good for that connection alone, as long as it lives.
+/// An index that is open on a connection; valid for that connection alone, as long as it lives.
 struct Index {
   uint32_t id = 0;
   size_t columns = 0;
@@ -39,7 +39,7 @@ class Queue {
   void remove(Index index, Values key, const Where &where = {});
   void increment(Index index, Values key, Values amounts, const Where &where = {});
   void decrement(Index index, Values key, Values amounts, const Where &where = {});
-  /// The same; each is answered with the rows as they were before.
+  /// The same; each is answered with the rows before the change.
   void update_fetch(Index index, Values key, Values values, const Where &where = {});
   void remove_fetch(Index index, Values key, const Where &where = {});
   void increment_fetch(Index index, Values key, Values amounts, const Where &where = {});
@@ -70,20 +70,20 @@ class Connection {
 
   Result<Index> open(const IndexSpec &spec);
   Result<Rows> find(Index index, Values key, const Where &where = {});
-  /// The id that AUTO_INCREMENT made; 0 if the row gave one; nothing for a table without.
+  /// Returns the AUTO_INCREMENT id; 0 if the row had one; nothing for a table without AUTO_INCREMENT.
   Result<std::optional<uint64_t>> insert(Index index, Values values);
-  /// Gives a row that has such a key already the values instead: 1 new, 2 updated, 0 as it was.
+  /// Updates the row with an equal key, if there is one. Returns 1 for a new row, 2 for an updated one, 0 if unchanged.
   Result<uint64_t> upsert(Index index, Values values);
-  /// 1 new, 0 such a key is there already.
+  /// Returns 1 for a new row, 0 if the key exists.
   Result<uint64_t> insert_or_ignore(Index index, Values values);
-  // Modifications: how many rows they found. A filter makes one a compare-and-set.
+  // Modifications return the number of rows found. A filter makes one a compare-and-set.
   /// Sets the first columns to the values; the others stay as they are.
   Result<uint64_t> update(Index index, Values key, Values values, const Where &where = {});
   Result<uint64_t> remove(Index index, Values key, const Where &where = {});
   Result<uint64_t> increment(Index index, Values key, Values amounts, const Where &where = {});
-  /// Leaves a row alone, and uncounted, if that would take a column across zero.
+  /// Leaves a row unchanged and uncounted if a column would change its sign.
   Result<uint64_t> decrement(Index index, Values key, Values amounts, const Where &where = {});
-  // The same, and the rows as they were before.
+  // The same, but they return the rows before the change.
   Result<Rows> update_fetch(Index index, Values key, Values values, const Where &where = {});
   Result<Rows> remove_fetch(Index index, Values key, const Where &where = {});
   Result<Rows> increment_fetch(Index index, Values key, Values amounts, const Where &where = {});
@@ -93,23 +93,23 @@ class Connection {
 
   // Pipelines.
 
-  /// Requests are added here. They leave with flush(), or with receive() when nothing else is under way.
+  /// Requests are added here. flush() sends them, or receive() when no other request is in flight.
   Queue queue();
   /// Sends queued requests, and takes in replies meanwhile, so that neither side waits for the other for ever.
   Result<void> flush();
   /// Requests queued or sent that have no reply yet.
   size_t pending() const;
-  /// The reply to the oldest of them has come already: receive() would not wait, nor ask the system. To keep a number
-  /// of requests under way, receive while this is so, queue as many anew, and flush.
+  /// Whether the reply to the oldest of them has arrived: receive() would make no system call. To keep a number of
+  /// requests in flight, receive while this is true, queue as many new ones, and flush.
   bool arrived() const;
   /// The reply to the oldest of them. Fails when the connection breaks; a refused request is an error in the reply.
   Result<void> receive(Reply &reply);
   /// The same for one reply; a refused request is a failure here, too.
   Result<Reply> receive();
 
-  /// False once the connection broke, and if the server has closed it or said something unasked while it was idle.
+  /// False once the connection broke, or if the server has closed it or sent unrequested bytes while it was idle.
   bool usable();
-  /// No request can be sent any more; those pending have no reply.
+  /// Closes the connection; pending requests get no reply.
   void close();
 
  private:

@@ -24,7 +24,7 @@
 
 namespace dena {
 
-/// Bytes of somebody else. begin() is 0 for NULL.
+/// Borrowed bytes. begin() is 0 for NULL.
 struct string_ref {
   string_ref() : begin_(0), size_(0) {}
   string_ref(const char *begin, size_t size) : begin_(begin), size_(size) {}
@@ -75,16 +75,16 @@ struct hstcpcli_i;
 #if __cplusplus < 201103L
 typedef std::auto_ptr<hstcpcli_i> hstcpcli_ptr;
 #else
-/// A unique_ptr that an old program may also keep in an auto_ptr, where the library still has one.
+/// A unique_ptr that converts to auto_ptr for old programs, if the library still has that.
 class hstcpcli_ptr;
 #endif
 
 struct hstcpcli_i {
   virtual ~hstcpcli_i() {}
   virtual void close() = 0;
-  /// 0 or a negative error code. What was open is not any more.
+  /// Returns 0 or a negative error code. Open indexes are closed.
   virtual int reconnect() = 0;
-  /// True if nothing waits to be sent or received.
+  /// True if no request is unsent or unanswered.
   virtual bool stable_point() = 0;
   virtual void request_buf_auth(const char *secret, const char *typ) = 0;
   virtual void request_buf_open_index(size_t pst_id, const char *dbn, const char *tbl, const char *idx,
@@ -94,18 +94,18 @@ struct hstcpcli_i {
                                         size_t mvslen, const hstcpcli_filter *fils = 0, size_t filslen = 0,
                                         int invalues_keypart = -1, const string_ref *invalues = 0,
                                         size_t invalueslen = 0) = 0;
-  /// 0 or a negative error code.
+  /// Returns 0 or a negative error code.
   virtual int request_send() = 0;
-  /// The code of the next reply: 0, the server's, or a negative one if there is no reply.
+  /// Returns the code of the next reply: 0, the server's code, or a negative one if there is no reply.
   virtual int response_recv(size_t &num_flds_r) = 0;
   /// The next row of the reply, or 0. Valid until response_buf_remove.
   virtual const string_ref *get_next_row() = 0;
-  /// Lets go of the reply; the next can be received.
+  /// Drops the reply; the next can be received.
   virtual void response_buf_remove() = 0;
   virtual int get_error_code() = 0;
   virtual std::string get_error() = 0;
 
-  /// Connects at once; get_error_code() tells whether it could.
+  /// Connects at once; get_error_code() returns the result.
   static hstcpcli_ptr create(const socket_args &args);
 
  private:

@@ -18,8 +18,8 @@ struct PoolOptions {
   std::chrono::milliseconds take_timeout{5'000};  ///< how long take() waits for one to come back
 };
 
-/// A connection of a pool, yours until you let go of it. A broken one, or one with outstanding replies, is closed
-/// rather than handed on.
+/// Exclusive use of a connection of a pool. At its end a broken connection, or one with outstanding replies, is closed
+/// instead of returned.
 class Lease {
  public:
   Lease(Lease &&) noexcept;

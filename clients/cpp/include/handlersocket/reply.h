@@ -1,5 +1,5 @@
-// reply.h: the server's answers. Rows and Reply own their bytes and keep them when they are filled again, so one that
-// is used over and over allocates nothing. Views into them live until they are changed or die.
+// reply.h: the server's answers. Rows and Reply own their bytes and keep them when they are filled again, so reuse
+// allocates nothing. Views into them live until they are changed or die.
 #pragma once
 
 #include <charconv>
@@ -26,7 +26,7 @@ class Cell {
   std::string_view bytes() const { return bytes_; }
   std::string text() const { return std::string(bytes_); }
 
-  /// The number that the whole of it is; nothing for NULL, for other text, and beyond T's range.
+  /// The whole value as a number; nothing for NULL, other text, or a value beyond T's range.
   template <class T>
   requires(std::integral<T> || std::floating_point<T>) std::optional<T> as()
   const {
@@ -101,7 +101,7 @@ class Rows {
   std::vector<Place> cells_{};
 };
 
-/// One reply of a pipeline. Which members mean something, the request decides.
+/// One reply of a pipeline. The kind of request decides which members are set.
 struct Reply {
   Rows rows{};                   ///< a find's, and a modification's with Before::yes
   uint64_t count = 0;            ///< a modification's, an upsert's, an insert_or_ignore's

@@ -15,13 +15,13 @@ namespace handlersocket {
 
 struct Error {
   enum class Kind {
-    refused,    ///< the server answered this request with an error; the connection goes on
+    refused,    ///< the server answered this request with an error; the connection stays open
     connect,    ///< no connection: name, port, socket or TLS
-    closed,     ///< the connection ended before the reply; a change that was asked for may have happened
+    closed,     ///< the connection ended before the reply; a requested change may have happened
     timeout,    ///< the reply did not come in time; the connection is closed
-    malformed,  ///< what came is no reply to the request; the connection is closed
+    malformed,  ///< the received bytes are no reply to the request; the connection is closed
     too_large,  ///< the reply is longer than Options::reply_bytes_max; the connection is closed
-    usage,      ///< the call makes no sense here; nothing was sent
+    usage,      ///< wrong use of a call; nothing was sent
     exhausted,  ///< the pool has no free connection, and none became free in time
   };
 
@@ -29,11 +29,11 @@ struct Error {
   unsigned code = 0;   ///< a refused request's: 1 the server, 2 the request, 3 authentication
   std::string text{};  ///< a refused request's, as the server sent it: a word, a number or a sentence
 
-  /// A row with such a primary or unique key is there already.
+  /// A row with an equal primary or unique key exists.
   bool duplicate() const { return kind == Kind::refused && code == 1 && text == "121"; }
   /// Not authenticated, or the account lacks a privilege.
   bool unauthorized() const { return kind == Kind::refused && code == 3; }
-  /// A sentence for people.
+  /// A readable sentence.
   std::string message() const;
 };
 

@@ -11,8 +11,8 @@ use Time::HiRes ();
 
 our $VERSION = '2.00';
 
-# Bytes of requests on their way without their replies read. So much always fits into the buffers of sockets, so that a
-# server which waits for us to read never finds us waiting for it to read.
+# The limit for bytes of requests with unread replies. They fit into the sockets' buffers, so that a server that waits
+# for us to read never meets us waiting for it to read.
 use constant WINDOW_BYTES  => 32 * 1024;
 use constant RECEIVE_BYTES => 64 * 1024;
 
@@ -54,7 +54,7 @@ sub close {
     return;
 }
 
-# No request is under way: it is fine to give the connection to somebody else.
+# True if no request is in flight: another user may take the connection.
 sub stable_point { return $_[0]{socket} && $_[0]{received} eq '' ? 1 : 0 }
 
 sub get_error_code { return $_[0]{error_code} }
@@ -125,7 +125,7 @@ sub execute_multi {
 # P and A: the code alone.
 sub _lone { my ($self, $line) = @_; return $self->_exchange(["$line\n"], ['done'])->[0][0] }
 
-# What its reply has to look like.
+# The expected form of its reply.
 sub _kind {
     my ($self, $id, $op, undef, undef, undef, $change) = @_;
     return $op eq '+' ? 'id' : 'count' if $INSERTION{$op};
@@ -161,7 +161,7 @@ sub _token {
     return $value;
 }
 
-# What stands where a word of the protocol is expected.
+# A token in the place of a protocol word.
 sub _word { my ($word) = @_; return $word =~ /\A[^\t\n]*\z/ ? $word : _die('TAB and LF cannot be sent in an operator') }
 
 sub _count_names {
@@ -179,7 +179,7 @@ sub _count_names {
 sub _line {
     my ($id, $op, $keys, $limit, $offset, $change, $values, $filters, $in_part, $in_values) = @_;
     my @tokens = (_number($id), _word($op), scalar @$keys, map { _token($_) } @$keys);
-    # Anything after the values of a new row means nothing.
+    # Tokens after the values of a new row are ignored.
     return join("\t", @tokens) . "\n" if $INSERTION{$op};
     my @options;
     push @options, '@', _number($in_part), scalar @$in_values, map { _token($_) } @$in_values if $in_values;
@@ -259,7 +259,7 @@ sub _unescaped {
 
 sub _malformed { my ($self, $line) = @_; $self->_break('this is no reply: ' . substr $line, 0, 80); return [BROKEN, $self->{error}] }
 
-# After this nothing can be trusted that would come.
+# Closes the connection: later bytes cannot be trusted.
 sub _break {
     my ($self, $why) = @_;
     $self->close;
@@ -303,7 +303,7 @@ sub _send {
             substr $data, 0, $count, '';
         }
         elsif (!$self->_again(1, $deadline)) {
-            last;    # The server has hung up, perhaps with a word why, which is read next.
+            last;    # The server has closed, perhaps with an error message, which is read next.
         }
     }
     return;

@@ -31,14 +31,14 @@ from posterndb.rows import Row
 
 T = TypeVar("T")
 
-# Bytes of requests on their way without their replies read. So much always fits into the buffers of sockets, so that a
-# server which waits for us to read never finds us waiting for it to read.
+# The limit for bytes of requests with unread replies. They fit into the sockets' buffers, so that a server that waits
+# for us to read never meets us waiting for it to read.
 WINDOW_BYTES = 32 * 1024
 RECEIVE_BYTES = 64 * 1024
 
 
 def tls_context(tls: Union[bool, ssl.SSLContext]) -> Optional[ssl.SSLContext]:
-    """True: certificates are checked against the system's authorities, and names, too."""
+    """True: checks certificates against the system's authorities, and host names."""
     if isinstance(tls, ssl.SSLContext):
         return tls
     if not tls:
@@ -156,7 +156,7 @@ class Connection:
                 self._socket.close()
 
     def is_alive(self) -> bool:
-        """Whether the server has neither closed nor said anything. Asks only this end's socket: costs no round trip."""
+        """Whether the server has neither closed nor sent anything. Checks the socket only, without a round trip."""
         with self._lock:
             if self._closed is not None:
                 return False
@@ -233,10 +233,10 @@ class Connection:
         ...
 
     def execute_many(self, requests: Iterable[Request[Any]], raise_on_error: bool = True) -> List[Any]:
-        """Sends all of them without waiting in between, and returns what each was answered, in order.
+        """Sends all of them without waiting in between, and returns the answers, in order.
 
-        They are no transaction: each stands for itself. `raise_on_error`: the first error is raised when all are
-        answered; without it errors stand among the results.
+        They are not one transaction: each succeeds or fails by itself. `raise_on_error`: raises the first error when
+        all are answered; otherwise errors are among the results.
         """
         outcomes = self._exchange(tuple(requests))
         if raise_on_error:
@@ -246,11 +246,11 @@ class Connection:
         return outcomes
 
     def pipeline(self) -> Pipeline:
-        """Gathers requests of several kinds to be sent together."""
+        """Collects requests of several kinds to be sent together."""
         return Pipeline(self)
 
     def raw(self, *tokens: Any) -> Reply:
-        """Sends any request, token by token. Returns its reply, or raises its error."""
+        """Sends a request of any tokens. Returns its reply, or raises its error."""
         return self.execute(raw_request(*tokens))
 
     # the wire
@@ -270,7 +270,7 @@ class Connection:
                 outcomes.append(error)
                 outcomes += [ConnectionError(self._closed or "") for _ in requests[len(outcomes) :]]
             except BaseException:
-                # Replies may be under way that the next request would take for its own.
+                # Replies may be in flight that the next request would take for its own.
                 self._end("a request was interrupted")
                 raise
             return outcomes
@@ -300,7 +300,7 @@ class Connection:
         except socket.timeout as error:
             raise TimeoutError("the server did not take the request in time") from error
         except OSError:
-            pass  # It has hung up, perhaps with a word why, which is read next.
+            pass  # The server has closed, perhaps with an error message, which is read next.
 
     def _next_line(self) -> bytes:
         if self._lines:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 READ_PORT = 9998
 WRITE_PORT = 9999
-# Longer replies than this are taken for nonsense; one row may have 256 MiB.
+# Longer replies are rejected; one row may have 256 MiB.
 MAX_REPLY_BYTES = 1 << 30
 SHOWN = 80
 
@@ -48,7 +48,7 @@ class Reply:
             raise ProtocolError("a reply with a malformed escape") from None
 
     def check(self) -> "Reply":
-        """Itself, or raises its DatabaseError."""
+        """Returns itself, or raises its DatabaseError."""
         if self.code == 0:
             return self
         raw = self.tokens[0] if self.tokens else b""
@@ -84,11 +84,11 @@ class ReplyReader:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a line has begun and not ended."""
+        """Whether a line is incomplete."""
         return bool(self._parts)
 
     def feed(self, data: bytes) -> List[bytes]:
-        """The lines that are whole now, without their LF. ProtocolError for one beyond max_reply_bytes."""
+        """The complete lines, without their LF. ProtocolError for a line beyond max_reply_bytes."""
         *lines, rest = data.split(b"\n")
         if lines:
             self._parts.append(lines[0])
@@ -147,7 +147,7 @@ def open_request(
 
 
 def login_request(user: Optional[str], password: str, secret: Optional[str]) -> Optional[Request[None]]:
-    """The request that logs in, or None where there are no credentials."""
+    """The login request, or None without credentials."""
     if user is not None and secret is not None:
         raise InterfaceError("give user and password, or the secret of the port, not both")
     if user is not None:
@@ -158,5 +158,5 @@ def login_request(user: Optional[str], password: str, secret: Optional[str]) -> 
 
 
 def raw_request(*tokens: Any) -> Request[Reply]:
-    """Any request, token by token; its Reply as it came, an error among them raised."""
+    """A request of any tokens; its result is the raw Reply, and errors are raised."""
     return Request(b"\t".join(encode(token) for token in tokens) + b"\n", lambda reply: reply)

@@ -1,4 +1,4 @@
-"""What can go wrong, as the hierarchy of the DB-API (PEP 249).
+"""All errors, in the hierarchy of the DB-API (PEP 249).
 
     Error
     |- InterfaceError            this client: a value it cannot send, an index it does not have open
@@ -8,8 +8,8 @@
        |- IntegrityError         duplicate key, foreign key, CHECK, NOT NULL
        |- InternalError          an error of the storage engine
        |- ProgrammingError       no such table, index, column; a malformed request
-       |- NotSupportedError      what this server, or this port, does not do
-       `- OperationalError       the world: locks, limits, read-only servers
+       |- NotSupportedError      this server, or this port, does not support it
+       `- OperationalError       outside the program: locks, limits, read-only servers
           |- AuthenticationError not logged in, or the login was refused
           |- PermissionDeniedError  the account lacks a privilege
           |- ConnectionError     the connection is gone; also the builtin ConnectionError
@@ -28,7 +28,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The client was used in a way that makes no sense. Nothing was sent."""
+    """Wrong use of the client. Nothing was sent."""
 
 
 class ProtocolError(InterfaceError):
@@ -38,8 +38,8 @@ class ProtocolError(InterfaceError):
 class DatabaseError(Error):
     """The server refused a request.
 
-    `code` is the number at the start of the reply: 1 the server, 2 the request, 3 authentication; None where no reply
-    says it. `message` is the server's text as it came, such as "121" or "Data too long for column 'v' at row 1".
+    `code` is the number at the start of the reply: 1 the server, 2 the request, 3 authentication; None without
+    a reply. `message` is the server's text as it came, such as "121" or "Data too long for column 'v' at row 1".
     """
 
     def __init__(self, message: str, code: Optional[int] = None) -> None:
@@ -58,7 +58,7 @@ class DataError(DatabaseError):
 
 
 class IntegrityError(DatabaseError):
-    """A duplicate key, a foreign key, a CHECK, NULL where none may be."""
+    """A duplicate key, a foreign key, a CHECK, NULL in a NOT NULL column."""
 
 
 class InternalError(DatabaseError):
@@ -66,19 +66,19 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """The request names something that is not there, or is malformed."""
+    """The request names a missing object, or is malformed."""
 
 
 class NotSupportedError(DatabaseError):
-    """This server, or this port, does not do that."""
+    """This server, or this port, does not support the request."""
 
 
 class OperationalError(DatabaseError):
-    """Not the program's fault: locks, limits, a server that is read-only. Many are worth another try."""
+    """Not the program's fault: locks, limits, a server that is read-only. A retry may succeed."""
 
 
 class AuthenticationError(OperationalError):
-    """Nobody is logged in on this connection, or the login was refused."""
+    """The connection is not logged in, or the login was refused."""
 
 
 class PermissionDeniedError(OperationalError):
@@ -86,14 +86,14 @@ class PermissionDeniedError(OperationalError):
 
 
 class ConnectionError(OperationalError, builtins.ConnectionError):
-    """The connection could not be made or is gone. Requests that were sent and not answered may have happened or not."""
+    """The connection could not be made or is gone. Unanswered requests may have been executed or not."""
 
 
 class TimeoutError(OperationalError, builtins.TimeoutError):
-    """No answer in time; the connection is closed. The requests sent may have happened or not."""
+    """No answer in time; the connection is closed. Unanswered requests may have been executed or not."""
 
 
-# The words and numbers of the `compatible` style, said in full.
+# Sentences for the words and numbers of the `compatible` style.
 MEANINGS = {
     "121": "duplicate of a primary or unique key",
     "146": "a row stayed locked for innodb_lock_wait_timeout",

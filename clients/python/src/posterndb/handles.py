@@ -1,4 +1,4 @@
-"""Which indexes a connection has open, and under which ids."""
+"""The open indexes of a connection, and their ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Opening(NamedTuple):
 
 
 class Handles:
-    """The open indexes of one connection. What differs only in types is one index of the server's."""
+    """The open indexes of one connection. Indexes that differ only in types share one on the server."""
 
     def __init__(self) -> None:
         self._ids: Dict[Tuple[Any, ...], int] = {}
@@ -33,7 +33,7 @@ class Handles:
         request = None
         if open_id is None:
             request = open_request(index_id, database, table, index, known.names, filter_columns)
-            # Ids are not given twice: in a task beside this one another index may be opened meanwhile.
+            # Ids are never reused: another task may open another index meanwhile.
             self._next += 1
         return Opening(index_id, names, request, Requests(index_id, known, filter_columns))
 

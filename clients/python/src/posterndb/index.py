@@ -23,7 +23,7 @@ class Pending(Generic[T]):
         self._outcome: List[Outcome[T]] = []
 
     def result(self) -> T:
-        """The answer, or its error raised. InterfaceError before the pipeline was executed."""
+        """Returns the answer or raises its error; InterfaceError before the pipeline was executed."""
         if not self._outcome:
             raise InterfaceError("the pipeline has not been executed")
         [outcome] = self._outcome
@@ -76,32 +76,32 @@ class Pipeline:
 
 
 class Index(Generic[T]):
-    """An open index: its methods send requests of `requests`, where each is described, and wait for the answer."""
+    """An open index: its methods send the requests that `requests` describes, and wait for the answer."""
 
     def __init__(self, connection: "Connection", requests: Requests[T]) -> None:
         self.connection = connection
         self.requests = requests
 
     def get(self, key: Key, *, op: str = "=", filters: Sequence[Filter] = ()) -> Optional[T]:
-        """The first row, or None."""
+        """Returns the first row, or None."""
         return self.connection.execute(self.requests.get(key, op=op, filters=filters))
 
     def find(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> List[T]:
-        """The rows, in the order of the index."""
+        """Returns the rows, in the order of the index."""
         return self.connection.execute(self.requests.find(key, op=op, limit=limit, offset=offset, filters=filters))
 
     def insert(self, values: Values) -> Optional[int]:
-        """A new row. The id that AUTO_INCREMENT made, 0 if `values` had one, None without AUTO_INCREMENT."""
+        """Inserts a row. Returns the AUTO_INCREMENT id, 0 if `values` had one, None without AUTO_INCREMENT."""
         return self.connection.execute(self.requests.insert(values))
 
     def upsert(self, values: Values) -> int:
-        """A new row, or these values for the one with its key: 1 new, 2 changed, 0 as it was."""
+        """Inserts a row, or updates the one with its key. Returns 1 for a new row, 2 for a changed one, else 0."""
         return self.connection.execute(self.requests.upsert(values))
 
     def insert_ignore(self, values: Values) -> bool:
-        """A new row, unless its key is there: whether it was not."""
+        """Inserts a row unless its key exists. Returns whether it was inserted."""
         return self.connection.execute(self.requests.insert_ignore(values))
 
     def update(
@@ -114,7 +114,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> int:
-        """Sets the first columns of the index; the others stay. How many rows were found."""
+        """Sets the first columns of the index; the others stay. Returns the number of rows found."""
         return self.connection.execute(
             self.requests.update(key, values, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -129,7 +129,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> List[T]:
-        """As update; the rows as they were before."""
+        """As update; returns the rows before the change."""
         return self.connection.execute(
             self.requests.update_returning(key, values, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -137,13 +137,13 @@ class Index(Generic[T]):
     def delete(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> int:
-        """Deletes rows. How many."""
+        """Deletes rows. Returns their number."""
         return self.connection.execute(self.requests.delete(key, op=op, limit=limit, offset=offset, filters=filters))
 
     def delete_returning(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> List[T]:
-        """As delete; the rows that there were."""
+        """As delete; returns the deleted rows."""
         return self.connection.execute(
             self.requests.delete_returning(key, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -158,7 +158,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> int:
-        """Adds to columns; one that is not named stays, and so does one that is NULL. How many rows."""
+        """Adds to columns; unnamed columns and NULLs stay. Returns the number of rows."""
         return self.connection.execute(
             self.requests.increment(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -173,7 +173,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> List[T]:
-        """As increment; the rows as they were before."""
+        """As increment; returns the rows before the change."""
         return self.connection.execute(
             self.requests.increment_returning(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -188,7 +188,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> int:
-        """Subtracts. A row that would change its sign is left as it is, and not counted."""
+        """Subtracts. A row with a value that would change its sign stays unchanged and is not counted."""
         return self.connection.execute(
             self.requests.decrement(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -203,7 +203,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> List[T]:
-        """As decrement; the rows as they were before, those left alone not among them."""
+        """As decrement; returns the changed rows before the change."""
         return self.connection.execute(
             self.requests.decrement_returning(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )

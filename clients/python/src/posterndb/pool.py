@@ -1,4 +1,4 @@
-"""Connections that threads take turns with."""
+"""A pool of connections for threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from posterndb.errors import InterfaceError, TimeoutError
 
 
 class Pool:
-    """Up to `max_connections` connections, made when they are needed; all else is what Connection takes.
+    """Up to `max_connections` connections, opened on demand; other arguments are Connection's.
 
     with pool.connection() as db: ...
 

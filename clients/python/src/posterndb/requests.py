@@ -1,4 +1,4 @@
-"""All requests of an open index, as bytes: what `find` and the others send, to keep or to pipeline."""
+"""All requests of an open index, as bytes, to keep or to pipeline."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 OPERATORS = {"=", ">", ">=", "<", "<="}
 FILTER_OPERATORS = OPERATORS | {"!="}
-# Of rows: more than a request may change, and more than a reply has room for.
+# More rows than a request may change, or a reply can hold.
 ALL = 2**31 - 1
 
 
 class In:
-    """In the place of a key value: each of these values in turn. With `=` all rows of each, else the first of each."""
+    """In place of a key value: each of these values in turn. `=` finds all rows of each, other operators the first."""
 
     __slots__ = ("values",)
 
@@ -42,7 +42,7 @@ class In:
 
 
 class Where(NamedTuple):
-    """A filter: rows are left out if their column does not compare so. A plain tuple of three means the same."""
+    """A filter: skips rows for which the comparison is false. A plain tuple of three means the same."""
 
     column: str
     op: str
@@ -50,7 +50,7 @@ class Where(NamedTuple):
 
 
 class While(NamedTuple):
-    """A filter: the first row with a column that does not compare so ends the reading."""
+    """A filter: the first row for which the comparison is false ends the find."""
 
     column: str
     op: str
@@ -69,14 +69,14 @@ Filter = Union[Where, While, Tuple[str, str, Value]]
 
 
 def count(reply: Reply) -> int:
-    """The number of a modification."""
+    """Reads the number of modified rows."""
     if reply.columns != 1 or len(reply.tokens) != 1:
         raise ProtocolError("the reply has no count where there must be one")
     return number(reply.tokens[0], 2**64, reply.tokens[0])
 
 
 def new_id(reply: Reply) -> Optional[int]:
-    """The AUTO_INCREMENT id that an insert made; 0 if it was given one, None where there is none."""
+    """Reads the AUTO_INCREMENT id of an insert; 0 if the row had one, None without AUTO_INCREMENT."""
     if reply.columns == 1 and not reply.tokens:
         return None
     return count(reply)
@@ -103,27 +103,27 @@ class Requests(Generic[T]):
     # reading
 
     def get(self, key: Key, *, op: str = "=", filters: Sequence[Filter] = ()) -> Request[Optional[T]]:
-        """The first row, or None."""
+        """Returns the first row, or None."""
         return Request(self._line(op, key, 1, 0, filters), self._first)
 
     def find(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> Request[List[T]]:
-        """The rows, in the order of the index."""
+        """Returns the rows, in the order of the index."""
         return Request(self._line(op, key, limit, offset, filters), self._columns.rows)
 
     # writing rows
 
     def insert(self, values: Values) -> Request[Optional[int]]:
-        """A new row. The id that AUTO_INCREMENT made, 0 if `values` had one, None without AUTO_INCREMENT."""
+        """Inserts a row. Returns the AUTO_INCREMENT id, 0 if `values` had one, None without AUTO_INCREMENT."""
         return Request(self._insertion(b"+", values), new_id)
 
     def upsert(self, values: Values) -> Request[int]:
-        """A new row, or these values for the one with its key: 1 new, 2 changed, 0 as it was."""
+        """Inserts a row, or updates the one with its key. Returns 1 for a new row, 2 for a changed one, else 0."""
         return Request(self._insertion(b"U", values), count)
 
     def insert_ignore(self, values: Values) -> Request[bool]:
-        """A new row, unless its key is there: whether it was not."""
+        """Inserts a row unless its key exists. Returns whether it was inserted."""
         return Request(self._insertion(b"I", values), inserted)
 
     # changing rows
@@ -138,7 +138,7 @@ class Requests(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> Request[int]:
-        """Sets the first columns of the index; the others stay. How many rows were found."""
+        """Sets the first columns of the index; the others stay. Returns the number of rows found."""
         return Request(self._line(op, key, limit, offset, filters, b"U", self._ordered(values)), count)
 
     def update_returning(
@@ -151,19 +151,19 @@ class Requests(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> Request[List[T]]:
-        """As update; the rows as they were before."""
+        """As update; returns the rows before the change."""
         return Request(self._line(op, key, limit, offset, filters, b"U?", self._ordered(values)), self._columns.rows)
 
     def delete(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> Request[int]:
-        """Deletes rows. How many."""
+        """Deletes rows. Returns their number."""
         return Request(self._line(op, key, limit, offset, filters, b"D"), count)
 
     def delete_returning(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> Request[List[T]]:
-        """As delete; the rows that there were."""
+        """As delete; returns the deleted rows."""
         return Request(self._line(op, key, limit, offset, filters, b"D?"), self._columns.rows)
 
     def increment(
@@ -176,7 +176,7 @@ class Requests(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> Request[int]:
-        """Adds to columns; one that is not named stays, and so does one that is NULL. How many rows."""
+        """Adds to columns; unnamed columns and NULLs stay. Returns the number of rows."""
         return Request(self._line(op, key, limit, offset, filters, b"+", self._ordered(by, gaps=True)), count)
 
     def increment_returning(
@@ -189,7 +189,7 @@ class Requests(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> Request[List[T]]:
-        """As increment; the rows as they were before."""
+        """As increment; returns the rows before the change."""
         line = self._line(op, key, limit, offset, filters, b"+?", self._ordered(by, gaps=True))
         return Request(line, self._columns.rows)
 
@@ -203,7 +203,7 @@ class Requests(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> Request[int]:
-        """Subtracts. A row that would change its sign is left as it is, and not counted."""
+        """Subtracts. A row with a value that would change its sign stays unchanged and is not counted."""
         return Request(self._line(op, key, limit, offset, filters, b"-", self._ordered(by, gaps=True)), count)
 
     def decrement_returning(
@@ -216,7 +216,7 @@ class Requests(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> Request[List[T]]:
-        """As decrement; the rows as they were before, those left alone not among them."""
+        """As decrement; returns the changed rows before the change."""
         line = self._line(op, key, limit, offset, filters, b"-?", self._ordered(by, gaps=True))
         return Request(line, self._columns.rows)
 

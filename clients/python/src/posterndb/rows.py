@@ -1,4 +1,4 @@
-"""The rows of an index as tuples with names, or as a class of the program's."""
+"""The rows of an index as named tuples, or as a class of the program."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Decoder = Callable[[bytes], Any]
 
 NULL = b"\0"
 ESCAPED = {byte: bytes((1, byte + 0x40)) for byte in range(0x10)}
-# What bytes.translate cannot do, it finds: text without these bytes goes as it is.
+# Text without these bytes is sent unchanged.
 DELETE_PLAIN = bytes(range(0x10, 0x100))
 
 
@@ -46,7 +46,7 @@ def escape(raw: bytes) -> bytes:
 
 
 def unescape(token: bytes) -> bytes:
-    """The bytes meant. ValueError for an escape that is cut off or malformed."""
+    """Unescapes bytes. ValueError for a malformed or incomplete escape."""
     head, *parts = token.split(b"\1")
     for part in parts:
         if not part or part[0] < 0x40:
@@ -172,7 +172,7 @@ def decoder(kind: Any) -> Decoder:
 
 
 def decode(raw: bytes, make: Decoder, column: str) -> Any:
-    """One value that is not NULL. DataError if it is none of this type."""
+    """Decodes one value that is not NULL. DataError if it does not fit this type."""
     try:
         return make(raw)
     except Exception as error:

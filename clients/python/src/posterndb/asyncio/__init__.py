@@ -1,8 +1,8 @@
 """The same client for asyncio: `import posterndb.asyncio as posterndb`, and `await`.
 
-Tasks may share a connection, and should: their requests meanwhile go out together, without waiting for each other's
-replies, so `asyncio.gather(*(users.get(key) for key in keys))` is a pipeline. A task that is cancelled loses its answer
-and nothing else; its requests may have been carried out.
+Tasks may share a connection, and should: their concurrent requests go out together, without waiting for each other's
+replies, so `asyncio.gather(*(users.get(key) for key in keys))` is a pipeline. A cancelled task only loses its
+answer; its requests may have been executed.
 """
 
 from posterndb.asyncio.connection import Connection

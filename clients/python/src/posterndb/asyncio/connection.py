@@ -152,10 +152,10 @@ class Connection:
         ...
 
     async def execute_many(self, requests: Iterable[Request[Any]], raise_on_error: bool = True) -> List[Any]:
-        """Sends all of them without waiting in between, and returns what each was answered, in order.
+        """Sends all of them without waiting in between, and returns the answers, in order.
 
-        They are no transaction: each stands for itself. `raise_on_error`: the first error is raised when all are
-        answered; without it errors stand among the results.
+        They are not one transaction: each succeeds or fails by itself. `raise_on_error`: raises the first error when
+        all are answered; otherwise errors are among the results.
         """
         wire = self._ready()
         futures: List["asyncio.Future[Any]"] = []
@@ -172,7 +172,7 @@ class Connection:
         return outcomes
 
     async def raw(self, *tokens: Any) -> Reply:
-        """Sends any request, token by token. Returns its reply, or raises its error."""
+        """Sends a request of any tokens. Returns its reply, or raises its error."""
         return await self.execute(raw_request(*tokens))
 
     def _ready(self) -> Wire:

@@ -13,34 +13,34 @@ T = TypeVar("T")
 
 
 class Index(Generic[T]):
-    """An open index: its methods send requests of `requests`, where each is described, and wait for the answer."""
+    """An open index: its methods send the requests that `requests` describes, and wait for the answer."""
 
     def __init__(self, connection: "Connection", requests: Requests[T]) -> None:
         self.connection = connection
         self.requests = requests
 
     async def get(self, key: Key, *, op: str = "=", filters: Sequence[Filter] = ()) -> Optional[T]:
-        """The first row, or None."""
+        """Returns the first row, or None."""
         return await self.connection.execute(self.requests.get(key, op=op, filters=filters))
 
     async def find(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> List[T]:
-        """The rows, in the order of the index."""
+        """Returns the rows, in the order of the index."""
         return await self.connection.execute(
             self.requests.find(key, op=op, limit=limit, offset=offset, filters=filters)
         )
 
     async def insert(self, values: Values) -> Optional[int]:
-        """A new row. The id that AUTO_INCREMENT made, 0 if `values` had one, None without AUTO_INCREMENT."""
+        """Inserts a row. Returns the AUTO_INCREMENT id, 0 if `values` had one, None without AUTO_INCREMENT."""
         return await self.connection.execute(self.requests.insert(values))
 
     async def upsert(self, values: Values) -> int:
-        """A new row, or these values for the one with its key: 1 new, 2 changed, 0 as it was."""
+        """Inserts a row, or updates the one with its key. Returns 1 for a new row, 2 for a changed one, else 0."""
         return await self.connection.execute(self.requests.upsert(values))
 
     async def insert_ignore(self, values: Values) -> bool:
-        """A new row, unless its key is there: whether it was not."""
+        """Inserts a row unless its key exists. Returns whether it was inserted."""
         return await self.connection.execute(self.requests.insert_ignore(values))
 
     async def update(
@@ -53,7 +53,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> int:
-        """Sets the first columns of the index; the others stay. How many rows were found."""
+        """Sets the first columns of the index; the others stay. Returns the number of rows found."""
         return await self.connection.execute(
             self.requests.update(key, values, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -68,7 +68,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> List[T]:
-        """As update; the rows as they were before."""
+        """As update; returns the rows before the change."""
         return await self.connection.execute(
             self.requests.update_returning(key, values, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -76,7 +76,7 @@ class Index(Generic[T]):
     async def delete(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> int:
-        """Deletes rows. How many."""
+        """Deletes rows. Returns their number."""
         return await self.connection.execute(
             self.requests.delete(key, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -84,7 +84,7 @@ class Index(Generic[T]):
     async def delete_returning(
         self, key: Key, *, op: str = "=", limit: Optional[int] = None, offset: int = 0, filters: Sequence[Filter] = ()
     ) -> List[T]:
-        """As delete; the rows that there were."""
+        """As delete; returns the deleted rows."""
         return await self.connection.execute(
             self.requests.delete_returning(key, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -99,7 +99,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> int:
-        """Adds to columns; one that is not named stays, and so does one that is NULL. How many rows."""
+        """Adds to columns; unnamed columns and NULLs stay. Returns the number of rows."""
         return await self.connection.execute(
             self.requests.increment(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -114,7 +114,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> List[T]:
-        """As increment; the rows as they were before."""
+        """As increment; returns the rows before the change."""
         return await self.connection.execute(
             self.requests.increment_returning(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -129,7 +129,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> int:
-        """Subtracts. A row that would change its sign is left as it is, and not counted."""
+        """Subtracts. A row with a value that would change its sign stays unchanged and is not counted."""
         return await self.connection.execute(
             self.requests.decrement(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )
@@ -144,7 +144,7 @@ class Index(Generic[T]):
         offset: int = 0,
         filters: Sequence[Filter] = (),
     ) -> List[T]:
-        """As decrement; the rows as they were before, those left alone not among them."""
+        """As decrement; returns the changed rows before the change."""
         return await self.connection.execute(
             self.requests.decrement_returning(key, by, op=op, limit=limit, offset=offset, filters=filters)
         )

@@ -1,4 +1,4 @@
-"""Several connections of asyncio."""
+"""A pool of asyncio connections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from posterndb.errors import InterfaceError, TimeoutError
 
 
 class Pool:
-    """Up to `max_connections` connections, made when they are needed; all else is what Connection takes.
+    """Up to `max_connections` connections, opened on demand; other arguments are Connection's.
 
     async with pool.connection() as db: ...
 

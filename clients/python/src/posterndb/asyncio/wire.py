@@ -1,4 +1,4 @@
-"""One socket of asyncio's, and the waiters for its replies."""
+"""An asyncio socket, and the futures of its replies."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from posterndb.errors import ConnectionError, DatabaseError, Error, ProtocolErro
 
 T = TypeVar("T")
 
-# So much is gathered before it goes out ahead of the end of the loop's turn.
+# Above this many bytes requests are sent before the end of the loop's turn.
 SEND_BYTES = 64 * 1024
-# TLS says goodbye, which a server that hangs does not answer.
+# TLS sends a close_notify, which a hanging server does not answer.
 CLOSE_SECONDS = 1.0
 
 
@@ -79,7 +79,7 @@ class Wire(asyncio.Protocol):
     # what connections call
 
     async def submit(self, request: Request[T]) -> "asyncio.Future[T]":
-        """Sends a request as soon as there is room; the future of its result."""
+        """Sends a request as soon as there is room; returns the future of its result."""
         await self._room.wait()
         if self.error is not None:
             untold, self._untold = self._untold, None
