@@ -25,7 +25,7 @@ from support import rerunning
 from support.on_mysql import MysqlServer
 from support.server import ON_MYSQL, ORIGINAL, ROOT, Server, name_of, original_plugin, sandbox
 
-CANNOT_BE_HAD = 3  # what tools/clients exits with then
+CANNOT_BE_HAD = 3  # exit code of tools/clients if it cannot provide the client
 
 rerunning.make_possible()
 ServerOfTests = MysqlServer if ON_MYSQL else Server
@@ -34,7 +34,7 @@ if ORIGINAL:
 
 
 def end(servers):
-    """Stops all; raises what went wrong only when none is left running."""
+    """Stops all servers, and raises the first problem only when none is left running."""
     problems = []
     for server in servers:
         for step in (server.stop, server.assert_no_crash):
@@ -60,10 +60,10 @@ class Factory:
         self.servers = []
 
     def __call__(self, *options, start=True, directory=None, **arguments):
-        """A new server, started with these mariadbd options and ports (hs_port=N). With
-        start=False only its handle: its start() takes the same."""
+        """Starts a new server with these mariadbd options and ports (hs_port=N). With start=False it only returns the
+        handle, whose start() takes the same arguments."""
         server = ServerOfTests(directory or self.directory / f"server{next(self.numbers)}")
-        # Known before it is started, so that a start that fails half-way is cleaned up, too.
+        # Registered before its start, so that a start that fails halfway is cleaned up, too.
         self.servers.append(server)
         return server.start(*options, **arguments) if start else server
 
@@ -101,7 +101,7 @@ def database(server, request):
 
 @pytest.fixture(scope="session")
 def fetched():
-    """Gets somebody's client by name; skips the test where it cannot be had. The folder of all of them."""
+    """Gets a third-party client by name, and returns the folder of all of them; skips the test if it cannot be had."""
 
     def fetch(name):
         done = subprocess.run([ROOT / "tools" / "clients", name], capture_output=True, text=True, check=False)
@@ -113,7 +113,7 @@ def fetched():
     return fetch
 
 
-# Files that take longest, each by one process: started late, they would keep the others waiting.
+# The longest files, each run by one process: started late, they would keep the other processes waiting.
 LONGEST_FIRST = """
     sql/test_server_suite clients/test_redis_suite clients/test_memcached_suite clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
     clients/test_cpp_client tools/test_cluster engine/test_galera_cluster tools/test_cli_advise door/test_lifecycle

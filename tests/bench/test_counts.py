@@ -1,4 +1,4 @@
-"""How bench/counts.py reads callgrind's dumps, and its report of them."""
+"""Tests how bench/counts.py reads callgrind's dumps and reports them."""
 import importlib.util
 from pathlib import Path
 

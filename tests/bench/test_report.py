@@ -1,4 +1,4 @@
-"""How bench/run shows its measurements."""
+"""Tests how bench/run shows its measurements."""
 import sys
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_every_row_shows_the_parts_of_its_hash_index():
         for cells in (line.split("|") for line in report.details(apart).splitlines())
     }
     assert (told["null"], told["original"], told["ours"]) == ("-", "8 parts", "off")
-    # Measurements from before this was recorded can still be shown.
+    # Measurements recorded before that field existed can still be shown.
     del same["hash_index"]
     assert report.hash_index_of(same) == "-"
 

@@ -1,4 +1,4 @@
-"""The Redis that clients and programs talk to."""
+"""The Redis server that clients and programs connect to."""
 import pytest
 from support.resp import Original
 from support.server import ORIGINAL
@@ -6,7 +6,8 @@ from support.server import ORIGINAL
 
 @pytest.fixture(scope="module")
 def redis_port(request, tmp_path_factory):
-    """The port of the Redis door, in a server with the module's SERVER_OPTIONS; with POSTERN_TEST_ORIGINAL=1 Redis's own."""
+    """The port of the Redis door of a server with the module's SERVER_OPTIONS; with POSTERN_TEST_ORIGINAL=1, of a real
+    Redis."""
     if ORIGINAL:
         original = Original(tmp_path_factory.mktemp("redis"))
         yield original.port

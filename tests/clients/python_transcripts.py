@@ -1,5 +1,5 @@
-"""Drives the Python client by the client transcripts: turns their requests into the client's calls, and the results
-back into their form. tests/wire/handlersocket/client/README.md has the format."""
+"""Plays the client transcripts with the Python client: turns their requests into the client's calls, and the results
+back into the transcripts' form. tests/wire/handlersocket/client/README.md describes the format."""
 import asyncio
 import contextlib
 import json
@@ -25,7 +25,8 @@ def sessions(name):
 
 
 class Scripted:
-    """A server that reads a session's requests, byte for byte, sends the answers of the transcript, and then closes or stalls."""
+    """A server that reads a session's requests, checks them byte for byte, sends the transcript's answers, and then
+    closes or stalls."""
 
     def __init__(self, session):
         self.session = session
@@ -68,13 +69,13 @@ NOTHING = Columns([], [], [], list)
 
 
 class Translator:
-    """Requests of a session in the client's terms. An index is what its id stands for when it is used."""
+    """Translates a session's requests into the client's calls. An index is looked up by its id when it is used."""
 
     def __init__(self):
         self.open = {}
 
     def request(self, asked, line):
-        """A request that the client refuses to send, because it makes no sense, goes out as a line."""
+        """A request that makes no sense, and that the client therefore refuses to send, is sent as a raw line."""
         try:
             return self.made(asked)
         except posterndb.InterfaceError:
@@ -110,7 +111,7 @@ class Translator:
             opening.decode(reply)
             self.open[about["id"]] = requests
 
-        # A pipelined request is made before the earlier reply comes.
+        # A pipelined request is sent before the earlier reply arrives.
         self.open.setdefault(about["id"], requests)
         return Request(opening.data, decode)
 
@@ -137,7 +138,8 @@ class Translator:
 
     @staticmethod
     def as_asked(data, about, placeholder):
-        """The client sends an empty string in the place that IN fills, and asks for no limit of 0: both mean the same."""
+        """Normalises a request: the client sends an empty string in the IN field and omits a limit of 0, which means
+        the same."""
         if about.get("limit") == 0:
             data = data.rstrip(b"\n") + b"\t0\t0\n"
         if placeholder is None and "in" in about:
@@ -149,7 +151,7 @@ WITH_VALUES = ("update", "increment", "decrement")
 
 
 def shown(asked, outcome):
-    """An outcome as the transcripts write it."""
+    """An outcome in the transcript's form."""
     [(kind, about)] = asked.items()
     if isinstance(outcome, posterndb.Error):
         return broken(outcome)
@@ -183,7 +185,7 @@ def options(session, port):
 
 
 def run(session, port):
-    """What each exchange of the session came to, by the blocking client."""
+    """The outcome of each exchange of the session with the blocking client."""
     translator, results = Translator(), []
     with posterndb.connect(**options(session, port)) as db:
         for exchange in session["exchanges"]:
@@ -194,7 +196,7 @@ def run(session, port):
 
 
 def run_asyncio(session, port):
-    """The same by the client of asyncio."""
+    """The same with the asyncio client."""
 
     async def run_all():
         translator, results = Translator(), []

@@ -1,8 +1,8 @@
-"""Whole sessions of other people's HandlerSocket clients, as people install them today.
+"""Whole sessions of third-party HandlerSocket clients, in the versions that users install today.
 
-Each session's script prints its client's results, and the tables' rows afterwards are added to that; it must be
-what stands in the .expected file beside the script, line by line. With POSTERN_TEST_ORIGINAL=1 it must be so with the
-original, too: there is no step here in which ours may differ.
+Each session's script prints its client's results; the tables' rows afterwards are appended. The output must equal the
+.expected file beside the script, line by line. With POSTERN_TEST_ORIGINAL=1 the original plugin must give the same
+output: no step here covers a difference between the two.
 """
 import json
 
@@ -39,7 +39,7 @@ def session(server, database):
 
 
 def jython(folder, script, *arguments):
-    # It keeps a cache of facts about Java's packages beside itself.
+    # It stores its cache of facts about Java's packages beside itself.
     return [
         *JAVA,
         f"-Dpython.cachedir={folder}/jython/cache",

@@ -1,7 +1,7 @@
-"""The C++ client, as its users have it after installing: built into a prefix of its own, nothing of the source tree seen.
+"""The C++ client as users install it: built into a prefix of its own, without access to the source tree.
 
-The transcripts drive it (tests/wire/handlersocket/client), the programs of its page are compiled and run, and so is one
-as it was written for the original's library.
+The transcripts drive it (tests/wire/handlersocket/client), the programs on its page are compiled and run, and so is a
+program written for the original's library.
 """
 import json
 import os
@@ -54,7 +54,7 @@ def run(*command, seconds=RUN_SECONDS, **options):
 
 
 class Installed:
-    """The library in a prefix of its own."""
+    """The library, installed into a prefix of its own."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -65,7 +65,7 @@ class Installed:
 
     def build(self, source, name, *options):
         folder = self.folder / name
-        # Not optimized: that takes half the time.
+        # Without optimization, which halves the time.
         run("cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Fast", *self.launcher, *options)
         run("cmake", "--build", folder, "-j2", seconds=COMPILE_SECONDS)
         return folder
@@ -75,18 +75,18 @@ class Installed:
         return run("pkg-config", "--static", "--cflags", "--libs", "handlersocket", env=environment).split()
 
     def compile(self, source, program, standard):
-        """By hand, with what pkg-config says."""
+        """Compiles a program by hand, with the flags that pkg-config prints."""
         run("g++", f"-std={standard}", "-Wall", "-Wextra", "-Werror", source, *self.flags(), "-o", program)
         return program
 
 
 def blocks(kind):
-    """The page's pieces of code of that kind: cpp, `cpp connect`, ..."""
+    """The page's code blocks of one language: cpp, `cpp connect`, ..."""
     return re.findall(rf"^```{kind}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def page_program():
-    """The pieces of code on the page, as functions of one program."""
+    """The page's code blocks as functions of one program."""
     whole, *pieces = blocks("cpp")
     functions = [f"static void piece{i}(Connection &connection, Index user) {{\n{p}}}\n" for i, p in enumerate(pieces)]
     calls = "".join(f"  piece{i}(connection, user);\n" for i in range(len(pieces)))
@@ -110,7 +110,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def programs(installed, server):
-    """The folder of all programs over the library that CMake builds, with the page's in them."""
+    """The folder of all programs that CMake builds with the library, the page's among them."""
     source = installed.folder / "source"
     source.mkdir()
     for path in (HERE / "drive.cc", HERE / "checks.cc", ROOT / "tests" / "support" / "json.h"):

@@ -1,4 +1,5 @@
-"""MediaWiki through the SQL door and through the server's port: the same pages, and the same tables in the end."""
+"""MediaWiki through the SQL door and through the server's port: both give the same pages, and the same tables at the
+end."""
 import os
 import shutil
 
@@ -25,7 +26,7 @@ def packages(fetched):
 
 
 def visit(wiki):
-    """The pages in a session of a reader and of an author."""
+    """Visits the pages in one session as a reader and as an author."""
     told = []
 
     def tell(path, status, page):
@@ -74,7 +75,7 @@ def visit(wiki):
 def tables(server, database):
     rows = {}
     for (table,) in server.query("SHOW TABLES", database=database):
-        if table == "objectcache":  # its values are packed, times and all, and live for some seconds
+        if table == "objectcache":  # its values are packed, with their times, and expire after some seconds
             continue
         found = server.query(f"SELECT * FROM `{table}`", database=database)
         rows[table] = sorted(normal(repr(row).encode()) for row in found)

@@ -1,8 +1,8 @@
-"""Whole sessions of other people's memcached clients, as people install them today.
+"""Whole sessions of third-party memcached clients, in the versions that users install today.
 
-Each session's script prints its client's results; they must be those in the .expected file beside the script,
-line by line, whether the items are rows of a table or in memory, and in both protocols where a client speaks both. What
-stands there is what memcached 1.6 answers: with POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's memcached.
+Each session's script prints its client's results; they must equal the .expected file beside the script, line by line,
+for items in a table and in memory, and in both protocols if a client speaks both. The expected results are memcached
+1.6's: with POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's memcached.
 """
 import pytest
 from support.items import ORIGINAL_OR_STORES, items_door, map_items, unmap_items, wait_until_mapped
@@ -23,7 +23,7 @@ def port(request):
 def run(name, *command):
     output = output_of(*command)
     kept = ROOT / "build" / "clients" / f"{name}.got"
-    kept.parent.mkdir(exist_ok=True)  # whoever comes with Python needs nothing fetched
+    kept.parent.mkdir(exist_ok=True)  # clients of the standard distribution need no download
     kept.write_text(output)
     return output
 
@@ -113,7 +113,7 @@ def test_a_clients_item_is_a_row(server, database, fetched):
 
 @pytest.mark.skipif(ORIGINAL, reason="memcached has no accounts of the database")
 def test_clients_log_in_as_accounts(sandbox_factory, fetched):
-    """SASL PLAIN, for every client that has it; a wrong password is refused, the right one gets the whole session."""
+    """Every client with SASL PLAIN: a wrong password is refused, and the right one gets the whole session."""
     guarded = sandbox_factory("--loose-memcached-auth=account")
     guarded.execute(
         "CREATE DATABASE shop",

@@ -1,9 +1,9 @@
-"""memcached's own test suite, asked of the door, with the items in a table and in memory.
+"""memcached's own test suite, run against the door, with the items in a table and in memory.
 
-The tests are fetched as its authors wrote them; memcached/RunningServer.pm lets them ask a server that runs. With
-POSTERN_TEST_ORIGINAL=1 they ask Debian's memcached, which was started for none of them and so differs, too. LEFT_OUT says which files are not
-run and why, and DIFFERS which checks of those that run come out otherwise: exactly those, so that nothing more differs
-unseen and nothing stays here that no longer does.
+The tests are fetched unchanged; memcached/RunningServer.pm runs them against a running server. With
+POSTERN_TEST_ORIGINAL=1 they run against Debian's memcached, which is not started with their options and therefore
+differs, too. LEFT_OUT lists the files that are not run, with reasons, and DIFFERS the checks that fail: exactly those,
+so that a new difference, or one that has gone, fails the test.
 """
 import os
 import re
@@ -49,7 +49,7 @@ RUN = [
     "strtol-testing",
     "touch",
 ]
-SLEEPERS = {"binary", "expirations", "flush-all", "getandtouch", "touch"}  # asked once, of tables
+SLEEPERS = {"binary", "expirations", "flush-all", "getandtouch", "touch"}  # run once, with items in a table
 LEFT_OUT = {
     "of the program: its options, sockets, processes and files": "00-startup conn-limits daemonize dash-M idle-timeout issue_67 item_size_max line-lengths maxconns misbehave restart "
     "shutdown stats-conns udp unixsocket whitespace",
@@ -64,19 +64,19 @@ LEFT_OUT = {
     "skipped by itself, everywhere": "issue_140 issue_260 refhang",
     "38,000 checks of values of every size up to 1 MiB, which other tests store": "getset",
 }
-# src/memcached/grammar.md and docs/memcached.md have all of it.
+# src/memcached/grammar.md and docs/memcached.md explain all of them.
 DIFFERS = {
-    # A delay, the program's options -F and -C. What -C forgets, items stored in the second of a flush, is kept here.
+    # Delays, and the program's options -F and -C. Items stored in the second of a flush, which -C drops, survive here.
     "flush-all": dict.fromkeys(ORIGINAL_OR_STORES, {11, 14, 17, 25, 26, 27}),
-    "issue_61": dict.fromkeys(ORIGINAL_OR_STORES, {7}),  # a count of turns that a connection has given up
-    # Flags for facts that a row does not have: last access, hits, stale items and the client that may refill them.
+    "issue_61": dict.fromkeys(ORIGINAL_OR_STORES, {7}),  # counts the turns in which a connection yielded
+    # Flags for facts that a row does not record: last access, hits, stale items and the client that may refill them.
     "metaget": dict.fromkeys(
         ORIGINAL_OR_STORES,
         {*range(59, 90), *range(100, 128), 141}
         - {61, 65, 71, 77, 80, 86, 104, 109, 111, 112, 113, 115, 116, 120, 121, 122, 126},
     ),
-    # How many lines there are, bytes since the start, a dump of keys, get_flushed, the option -I; rows have no count.
-    # Counts of items in memory go on over a reset, and expired ones are not counted apart.
+    # Line counts, bytes since the start, a dump of keys, get_flushed, the option -I; rows have no count. Counts of
+    # items in memory survive a reset, and expired ones are not counted separately.
     "stats": {
         "innodb_only": {1, 11, 27, 28, 32, 111, 112, 113},
         "cache_only": {1, 2, 3, 4, 11, 27, 28, 32, 102, 106, 111, 112, 113},
@@ -86,7 +86,7 @@ DIFFERS = {
 
 @pytest.fixture(scope="module")
 def server(module_factory):
-    """With memcached's own defaults, and memory enough for all that the suite stores."""
+    """A server with memcached's own defaults, and enough memory for all items of the suite."""
     return module_factory(
         "--loose-memcached-max-value-bytes=1M",
         "--loose-memcached-max-connections=1024",
@@ -96,14 +96,14 @@ def server(module_factory):
 
 @pytest.fixture(scope="module")
 def suite(fetched, tmp_path_factory):
-    """The folder that has t/, a copy."""
+    """A copy of the folder that contains t/."""
     own = tmp_path_factory.mktemp("suite")
     shutil.copytree(fetched("memcached-suite") / "memcached-suite" / "t", own / "t")
     return own
 
 
 def failed_checks(name, suite, port):
-    """The numbers of the failed checks, UNFINISHED among them if not all were made, and the output."""
+    """The numbers of the failed checks, with UNFINISHED if some did not run, and the output."""
     done = subprocess.run(
         ["perl", "-I", HERE, "-MRunningServer", f"t/{name}.t"],
         cwd=suite,

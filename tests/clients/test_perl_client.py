@@ -1,5 +1,5 @@
-"""Our Net::HandlerSocket: built and installed as CPAN's are, the article's sample, its page, programs written for the
-original, and the client transcripts."""
+"""Our Net::HandlerSocket: built and installed like a CPAN module, with the article's sample, its page, programs written
+for the original, and the client transcripts."""
 import json
 import re
 import shutil
@@ -30,7 +30,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """The folder of the module as its own commands install it, with its own tests run."""
+    """The folder into which the module's own commands install it, after its own tests."""
     folder = tmp_path_factory.mktemp("perl")
     built = shutil.ignore_patterns("blib", "Makefile", "MYMETA.*", "pm_to_blib")
     source = shutil.copytree(CLIENT, folder / "source", ignore=built)
@@ -44,7 +44,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def perl(installed, server, database):
-    """Runs a program of somebody's as it stands, but for where its server and its tables are."""
+    """Runs a third-party program unchanged, except for its server and its tables."""
     server.execute(USER, YUKARI, database=database)
 
     def run_program(program):
@@ -67,7 +67,8 @@ def test_the_pages_examples_run_as_they_stand(perl):
 
 
 def test_programs_written_for_the_original(perl, server, database):
-    """As cookbooks and modules on CPAN call it: limits with inserts, none with them, finds with all ten arguments."""
+    """Calls as in cookbooks and CPAN modules: limits with inserts, finds without limits, finds with all ten
+    arguments."""
     printed = perl(
         """
         use strict; use warnings; use Net::HandlerSocket;
@@ -106,7 +107,7 @@ def test_programs_written_for_the_original(perl, server, database):
 
 @pytest.fixture(scope="module")
 def guarded(module_factory, tmp_path_factory):
-    """A server with accounts, and TLS where it is TCP; where its certificate is."""
+    """A server with accounts, and with TLS on TCP; and the path of its certificate."""
     folder = tmp_path_factory.mktemp("tls")
     certificate, key = folder / "cert.pem", folder / "key.pem"
     about = ["-subj", "/CN=db", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes", "-keyout", key]
@@ -152,7 +153,7 @@ def test_tls(installed, guarded):
 
 
 def fits(session):
-    """The module pipelines finds and changes alone, and leaves a limit of 0 out."""
+    """The module pipelines only finds and changes, and omits a limit of 0."""
     asked = [exchange["requests"] for exchange in session["exchanges"]]
     lone = ("open", "authenticate", "login")
     together = any(len(requests) > 1 and any(kind in one for one in requests for kind in lone) for requests in asked)
@@ -160,7 +161,7 @@ def fits(session):
 
 
 def shape(result):
-    """A result as the module returns it, numbers as text."""
+    """A result as the module returns it, with numbers as text."""
     if "broken" in result:
         return ["-1"]
     if "error" in result:
@@ -171,7 +172,7 @@ def shape(result):
 
 
 def as_text(answer):
-    """An answer with numbers as text; why a connection broke is the module's own words."""
+    """An answer with numbers as text; the module reports in its own words why a connection broke."""
     texts = [value if value is None else str(value) for value in answer]
     return texts[:1] if texts[0] == "-1" else texts
 

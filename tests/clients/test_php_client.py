@@ -1,4 +1,4 @@
-"""Our HandlerSocket for PHP: installed as Composer does it, its page, programs written for the extension, and the client
+"""Our HandlerSocket for PHP: installed by Composer, with its page, programs written for the extension, and the client
 transcripts."""
 import json
 import re
@@ -30,7 +30,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def autoload(tmp_path_factory):
-    """The autoloader of a program that has required the package, as a copy."""
+    """The autoloader of a program that requires the package, in a copy."""
     if shutil.which("composer") is None:
         pytest.skip("there is no composer")
     folder = tmp_path_factory.mktemp("php")
@@ -45,7 +45,7 @@ def autoload(tmp_path_factory):
 
 @pytest.fixture
 def php(autoload, server, database):
-    """Runs a program of somebody's as it stands, but for where its server and its tables are."""
+    """Runs a third-party program unchanged, except for its server and its tables."""
     server.execute(USER, YUKARI, database=database)
 
     def run_program(program):
@@ -69,7 +69,7 @@ def test_the_pages_examples_run_as_they_stand(php):
 
 
 def test_programs_written_for_the_extension(php, server, database):
-    """As its wiki and its own tests call it."""
+    """Calls as in the extension's wiki and its own tests."""
     printed = php(
         """<?php
         $hs = new HandlerSocket('localhost', 9999);
@@ -129,7 +129,7 @@ def test_many_requests_and_large_values(php, server, database):
 
 @pytest.fixture(scope="module")
 def guarded(module_factory, tmp_path_factory):
-    """A server with accounts, and TLS where it is TCP; where its certificate is."""
+    """A server with accounts, and with TLS on TCP; and the path of its certificate."""
     folder = tmp_path_factory.mktemp("tls")
     certificate, key = folder / "cert.pem", folder / "key.pem"
     about = ["-subj", "/CN=db", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-nodes", "-keyout", key]
@@ -168,7 +168,7 @@ def test_accounts_unix_sockets_and_tls(autoload, guarded):
 
 
 def fits(session):
-    """The client pipelines finds and changes alone."""
+    """The client pipelines only finds and changes."""
     asked = [exchange["requests"] for exchange in session["exchanges"]]
     lone = ("open", "authenticate", "login")
     return not any(len(requests) > 1 and any(kind in one for one in requests for kind in lone) for requests in asked)

@@ -1,7 +1,7 @@
 """Our Python client: built, installed, type-checked, and against real servers.
 
-Its page's examples run from the installed wheel; everything else from the source. Transcripts and hostile replies are
-in test_python_transcripts.py, and servers that are silent, guarded or not there in test_python_logins.py.
+Its page's examples run from the installed wheel; everything else runs from the source. Transcripts and hostile replies
+are in test_python_transcripts.py; silent, guarded and missing servers are in test_python_logins.py.
 """
 import asyncio
 import datetime
@@ -60,7 +60,7 @@ def run(*command, **options):
 
 @pytest.fixture
 def tables(server, database):
-    """The tables of the page in the database that its examples name, and one of every type."""
+    """The page's tables, in the database that its examples name, and a table with a column of every type."""
     server.execute(
         *re.search(r"```sql\n(.*?)```", PAGE, re.S)[1].rstrip().rstrip(";").split(";\n"), TYPES, database=database
     )
@@ -79,9 +79,9 @@ def db(server, tables):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A clean environment with nothing but the built wheel; its interpreter."""
+    """The interpreter of a clean environment that contains only the built wheel."""
     folder = tmp_path_factory.mktemp("python")
-    # pip builds where the source is, and leaves things there.
+    # pip builds inside the source folder and leaves files there.
     source = shutil.copytree(
         CLIENT, folder / "source", ignore=shutil.ignore_patterns("__pycache__", ".mypy_cache", "build", "*.egg-info")
     )
@@ -134,7 +134,7 @@ async def waiting(db: posterndb.asyncio.Connection) -> None:
 
 
 def test_types_are_whole(tmp_path):
-    """By mypy --strict, for Python 3.9; and they reach the programs that use it."""
+    """mypy --strict, for Python 3.9, accepts the types, and programs that use the client see them."""
     (tmp_path / "typed.py").write_text(TYPED)
     done = subprocess.run(
         ["mypy", "--cache-dir", tmp_path / "cache", "src", tmp_path / "typed.py"],
@@ -445,7 +445,7 @@ def test_a_pool_replaces_what_broke(server, tables):
             with pytest.raises(posterndb.TimeoutError, match="busy"):
                 with pool.connection():
                     pass
-            # As the server treats a connection that was silent for long.
+            # As the server does to a connection that was idle for long.
             second._socket.shutdown(2)
         with pool.connection() as one:
             assert one is first and one.open(tables, "counted", ["id"]).get(1) is None
@@ -455,7 +455,7 @@ def test_a_pool_replaces_what_broke(server, tables):
 
 
 def test_an_interrupted_request_ends_the_connection(db, tables, monkeypatch):
-    """Else the next request would get the reply of this one."""
+    """Otherwise the next request would read the reply to this one."""
     rows = db.open(tables, "counted", ["id"])
     monkeypatch.setattr(db, "_next_line", lambda: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Our Python client and servers that are silent, guarded, or not there."""
+"""Our Python client with silent, guarded and missing servers."""
 import asyncio
 import contextlib
 import socket
@@ -44,7 +44,7 @@ def test_a_login_that_is_not_answered_times_out():
 
 
 def drip(listener):
-    """A reply that never ends, a byte at a time."""
+    """Sends an endless reply, one byte at a time."""
     with contextlib.suppress(OSError):
         connection = listener.accept()[0]
         while connection.send(b"0") == 1:
@@ -70,7 +70,7 @@ def test_a_reply_that_drips_is_late_all_the_same(flavour):
 
 @pytest.fixture(scope="module")
 def guarded(module_factory, tmp_path_factory):
-    """A server with accounts and TLS; where its certificate is."""
+    """A server with accounts and TLS; and the path of its certificate."""
     folder = tmp_path_factory.mktemp("tls")
     certificate, key = folder / "cert.pem", folder / "key.pem"
     subject = ["-subj", "/CN=db.example", "-addext", "subjectAltName=IP:127.0.0.1,DNS:db.example"]

@@ -1,4 +1,4 @@
-"""Our Python client, blocking and asyncio, against servers that play a transcript, byte for byte."""
+"""Our Python client, blocking and with asyncio, against servers that play a transcript, byte for byte."""
 import sys
 
 import pytest

@@ -1,7 +1,7 @@
-"""Whole sessions of other people's Redis clients, as people install them today.
+"""Whole sessions of third-party Redis clients, in the versions that users install today.
 
-Each session's script prints its client's results; they must be those in the .expected file beside the script,
-line by line: what Redis answers. With POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's redis-server.
+Each session's script prints its client's results; they must equal the .expected file beside the script, line by line,
+which contains Redis's results. With POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's redis-server.
 """
 import re
 import shutil
@@ -32,7 +32,8 @@ def test_redis_py(redis_port, fetched):
 
 
 def test_a_redis_is_copied(redis_port, fetched, tmp_path):
-    """As docs/migrating.md does it, twice: all kinds, bytes, expiry, and keys that are not to be copied."""
+    """Copies a Redis as docs/migrating.md describes, twice: all types, binary values, expiry, and keys left out of the
+    copy."""
     folder = fetched("redis-py") / "redis-py"
     (script,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/migrating.md").read_text(), re.S)
     original = Original(tmp_path)

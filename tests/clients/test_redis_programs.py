@@ -1,8 +1,8 @@
-"""Programs that people run on Redis: job queues, locks, limiters and layers of messages. Each runs a whole session, and
+"""Programs that people run on Redis: job queues, locks, rate limiters and channel layers. Each runs a whole session and
 prints the same results as on Redis, which are in the .expected file beside it. With POSTERN_TEST_ORIGINAL=1 they run on
 Debian's redis-server.
 
-Job queues run through kills, too: kill -9 of the worker and of the server. No job is lost that the server has acknowledged.
+Job queues also survive kill -9 of the worker and of the server: no job is lost that the server has acknowledged.
 """
 import contextlib
 import os
@@ -21,7 +21,7 @@ PYTHON = "/usr/bin/python3"
 
 
 def command(fetched, program, port, *words):
-    """What runs a program's file."""
+    """The command line that runs a program's file."""
     if program.endswith(".js"):
         if not shutil.which("node"):
             pytest.skip("there is no node; run tools/deps clients")
@@ -57,7 +57,7 @@ def test_asynq_and_redsync(redis_port, fetched):
 
 
 class Workers:
-    """Processes that are killed, and others in their places."""
+    """Worker processes that are killed and replaced."""
 
     def __init__(self, words, environment, log):
         self.words = [str(word) for word in words]
@@ -76,7 +76,7 @@ class Workers:
 
 
 class Putter(threading.Thread):
-    """Puts jobs, and takes down those that were acknowledged."""
+    """Puts jobs, and records the acknowledged ones."""
 
     def __init__(self, words):
         super().__init__()
@@ -108,8 +108,8 @@ def test_no_acknowledged_job_is_lost(sandbox_factory, fetched, tmp_path, program
 
     @contextlib.contextmanager
     def amid_a_job():
-        # Celery's worker takes a job from the list by one command, and notes by the next that it has it. A kill between
-        # the two loses the job at any server.
+        # Celery's worker takes a job from the list with one command and records it with the next. A kill between the
+        # two loses the job on any server.
         if program != "celery_jobs.py":
             yield
             return

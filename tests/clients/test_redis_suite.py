@@ -1,9 +1,9 @@
 """Redis's own test suite, run against the door: the files about the door's commands.
 
-The tests are those of Debian's source package, which redis/external.tcl lets ask a server that tunes nothing in memory.
-With POSTERN_TEST_ORIGINAL=1 they ask Debian's redis-server. LEFT_OUT says which files are not run and why, DIFFERS which of those that are come out otherwise:
-exactly those, so that nothing more differs unseen and nothing stays here that no longer does. A test that ends at a
-command which the door does not have differs for that reason, and needs no mention.
+The tests are those of Debian's source package; redis/external.tcl runs them against a server without settings for
+memory layouts. With POSTERN_TEST_ORIGINAL=1 they run against Debian's redis-server. LEFT_OUT lists the files that are
+not run, with reasons, and DIFFERS the tests that fail: exactly those, so that a new difference, or one that has gone,
+fails the test. A test that stops at a command that the door does not have needs no mention.
 """
 import os
 import re
@@ -15,32 +15,32 @@ from support.resp import Client
 from support.server import ORIGINAL, ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"
-# The files have tens of thousands of writes, one after the other, which need no flush for each. Where two clients ask
-# at once, and one has to be the first, one worker does all.
+# The files make tens of thousands of writes, one after another, which need no flush each. Some tests have two clients
+# whose order matters, so one worker serves all.
 SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0", "--redis-threads=1")
 FILE_SECONDS = 280
-# The suite looks for a port from here on, and does not see one of another run's.
+# The suite looks for a free port from here on; another run's suite starts elsewhere.
 BASE_PORT = 21111 + 40 * (os.getpid() % 200)
 TOLD = re.compile(
     r"^\[(ok|err|exception)\]: (.*?)(?: in tests/unit/\S+\.tcl)?(?: \(\d+ ms\))?$((?:\n(?!\[).*)*)", re.MULTILINE
 )
 UNKNOWN = re.compile(r"n (sub)?command '([^']+)'")
-# Tags of the suite: tests that look into the program, load scripts, or fill gigabytes.
+# Tags of the suite: tests that inspect the program, load scripts, or fill gigabytes.
 TAGS = "-needs:debug -needs:repl -needs:config-maxmemory -needs:save -needs:config-resetstat -large-memory"
-# Files with slow tests that run, too; there may be no others.
+# Files whose slow tests run, too; no other file may have slow tests.
 SLOW_TOO = {"type/list-2"}
 
 SKIPPED = {
-    # They differ in how Redis has a list in memory, or a sorted set, and are the same for the door as the ones that run:
-    # in the depth of its compression, and in its encoding.
+    # Tests that differ from the ones that run only in Redis's encoding of a list or sorted set in memory: in its
+    # compression depth or its type. They are the same for the door.
     "type/list-2": ["--skiptest", "/LTRIM stress testing - ziplist"],
     "type/list-3": ["--skiptest", "/Stress tester for #3343-alike bugs comp: [12]"],
     "type/zset": ["--skiptest", "/ZDIFF fuzzing - listpack"],
-    # They would wait for ever for notifications that the door does not send.
+    # They would wait forever for notifications that the door does not send.
     "pubsub": ["--skiptest", "/Keyspace notifications: (new key|stream events) test"],
-    # A minute each; test_redis_like_redis.py compares the strings byte for byte.
+    # They take a minute each; test_redis_like_redis.py compares the strings byte for byte.
     "hyperloglog": ["--skiptest", "/Fuzzing dense/sparse encoding|PFCOUNT multiple-keys merge"],
-    # Nobody is answered BUSY, as in DIFFERS, and they leave functions that run while others ask what does.
+    # The door never answers BUSY, see DIFFERS, and these tests leave functions running while others expect it.
     "functions": [
         "--skiptest",
         "/^FUNCTION - test (function kill( not working on eval)?|script kill not working on function)$",
@@ -86,7 +86,7 @@ LEFT_OUT = {
     "of what the door does not have": "pause tracking violations",
     "of Redis's own counts, of memory and calls": "info-command lazyfree",
 }
-# They set options that external.tcl forbids, and Redis itself answers otherwise there, too.
+# They set options that external.tcl forbids; Redis itself fails them there, too.
 SETTING = {
     "introspection": {
         "CONFIG SET duplicate configs",
@@ -103,17 +103,17 @@ SETTING = {
     "type/stream": {"XADD with LIMIT consecutive calls", "XTRIM with LIMIT delete entries no more than limit"},
 }
 DIFFERS = {
-    # A read writes nothing, and so keeps no estimate.
+    # A read writes nothing, and so does not cache an estimate.
     "hyperloglog": {"PFADD / PFCOUNT cache invalidation works"},
     # They look for settings that the door does not have.
     "introspection": {"CONFIG GET hidden configs", "CONFIG GET multiple args"},
-    # Rows do not say when they were read. The other looks for a command that is not there.
+    # Rows do not record when they were read. The other test looks for a missing command.
     "introspection-2": {
         "TTL, TYPE and EXISTS do not alter the last access time of a key",
         "COMMAND LIST FILTERBY PATTERN - list all commands/subcommands",
         "MIGRATE command is marked with movablekeys",
     },
-    # A script keeps nobody waiting, so that nobody is answered BUSY, and external.tcl sets nothing.
+    # A script blocks nobody, so the door never answers BUSY; and external.tcl sets no options.
     "multi": {
         "EXEC and script timeout",
         "just EXEC and script timeout",
@@ -122,39 +122,40 @@ DIFFERS = {
         "MULTI with config error",
     },
     "scripting": {
-        # Nor here.
+        # For the same reason.
         "Timedout read-only scripts can be killed by SCRIPT KILL",
         "Timedout read-only scripts can be killed by SCRIPT KILL even when use pcall",
         "Timedout script does not cause a false dead client",
-        # All interpreters that rest count, and a library of functions is no part of one.
+        # All idle interpreters count, and a function library is not part of one.
         "EVAL does not leak in the Lua stack",
-        # There is no cluster, whatever is asked of it.
+        # There is no cluster, so every cluster command fails.
         "CLUSTER RESET can not be invoke from within a script",
-        # ACL SETUSER is refused: accounts are the server's.
+        # ACL SETUSER is refused: the server manages accounts.
         "Script ACL check",
-        # The metatable of the globals is not shown.
+        # The metatable of the globals is hidden.
         "Try trick global protection 2",
     },
-    "other": {"RESET clears authenticated state"},  # ACL SETUSER, as in scripting
-    # Nothing counts changes since the last save.
+    "other": {"RESET clears authenticated state"},  # needs ACL SETUSER, like scripting
+    # The door does not count changes since the last save.
     "bitops": {"SETBIT/BITFIELD only increase dirty when the value changed"},
-    # Of another server it keeps no connections, and expiry is no event of its own.
+    # The door caches no connections to other servers, and expiry sends no event of its own.
     "dump": {"MIGRATE cached connections are released after some time"},
     "latency-monitor": {"LATENCY of expire events are correctly collected"},
-    # A command that had to wait for elements is not logged.
+    # A blocking command that had to wait is not logged.
     "slowlog": {"SLOWLOG - Rewritten commands are logged as their original command"},
-    # MAXLEN ~ takes a hundred entries at a time, Redis a node of up to a hundred.
+    # MAXLEN ~ removes a hundred entries at a time; Redis a node of up to a hundred.
     "type/stream": {"XTRIM with MAXLEN option basic test"},
-    # Calls that failed are not counted.
+    # Failed calls are not counted.
     "type/stream-cgroups": {"XGROUP DESTROY should unblock XREADGROUP with -NOGROUP"},
-    "type/zset": {"zset score double range"},  # the largest number of a DOUBLE stands for inf
-    # Fields come in the order of their names.
+    "type/zset": {"zset score double range"},  # inf is stored as the largest DOUBLE
+    # Fields are ordered by name.
     "type/hash": {"Hash ziplist of various encodings", "Hash ziplist of various encodings - sanitize dump"},
 }
 
 
-# On a busy machine: a client that was killed is counted until its worker has closed the connection, and a script that
-# packs 100,000 elements takes longer than redis_script_time_limit, as lasting scripts have a low priority.
+# They fail at times on a busy machine: a killed client is counted until its worker has closed the connection, and a
+# script that packs 100,000 elements takes longer than redis_script_time_limit, because long scripts have a low
+# priority.
 SOMETIMES = {
     "introspection": {"CLIENT KILL SKIPME YES/NO will kill all clients"},
     "scripting": {"EVAL - cmsgpack pack/unpack smoke test"},
@@ -170,8 +171,8 @@ def suite(fetched, tmp_path_factory):
     text = helper.read_text()
     assert text.count(begin) == 1
     helper.write_text(text.replace(begin, f"{begin}source {HERE / 'external.tcl'}\n"))
-    # Most of the time of such a try is Tcl's, which looks at thousands of points. The first thirteen are those that once
-    # found something.
+    # Most of the time of such a try is Tcl's, which examines thousands of points. The first thirteen seeds are those
+    # that once failed.
     points = own / "tests" / "unit" / "geo.tcl"
     text = points.read_text()
     assert text.count("{ set attempt 30 }") == 2
@@ -180,7 +181,7 @@ def suite(fetched, tmp_path_factory):
 
 
 def is_absent(port, why):
-    """Whether a test ended at a command that the door does not have."""
+    """Whether a test stopped at a command that the door does not have."""
     unknown = UNKNOWN.search(why)
     if unknown is None or ORIGINAL:
         return False
@@ -190,7 +191,7 @@ def is_absent(port, why):
 
 
 def outcomes(suite, port, name):
-    """The names of the tests that passed, and of those that did not, and the whole output."""
+    """The names of the passed tests, the names of the failed tests, and the whole output."""
     tags = TAGS if name in SLOW_TOO else f"{TAGS} -slow"
     done = subprocess.run(
         ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(port), "--singledb"]

@@ -1,8 +1,9 @@
-"""Drivers of six languages, and programs over ORMs, at the SQL door and at the server's own port: a program's results are
-the same, to the byte.
+"""Drivers of six languages, and programs with ORMs, at the SQL door and at the server's own port: a program's results
+are identical.
 
-Each driver plays the session of support/sql_drivers.py twice, at one port and then at the other, from the same tables, and
-prints all results: rows, names and types of columns, counts, warnings, errors. Workers answer as many as they can.
+Each driver plays the session of support/sql_drivers.py twice, at one port and then at the other, from the same tables,
+and prints all results: rows, names and types of columns, counts, warnings, errors. Workers answer as many statements as
+they can.
 """
 import os
 import shutil
@@ -20,7 +21,8 @@ JAR = "/usr/share/java/mariadb-java-client.jar"
 
 @pytest.fixture(scope="module")
 def played(module_factory, tmp_path_factory):
-    """Plays by a command, whose PORT and SESSION are replaced, at both ports; asserts that the results are the same."""
+    """Plays a session at both ports with a command, in which PORT and SESSION are replaced, and asserts equal
+    results."""
     server = module_factory(STEADY_PLANS, "--local-infile=1", postern_port=0)
     session = sql_drivers.session(tmp_path_factory.mktemp("session"))
     empty = ["SET foreign_key_checks = 0", "DROP DATABASE IF EXISTS orm", "CREATE DATABASE orm CHARSET utf8mb4"]
@@ -29,7 +31,7 @@ def played(module_factory, tmp_path_factory):
     def at(port, command):
         server.execute(*tables)
         words = [str({"PORT": port, "SESSION": session}.get(word, word)) for word in command]
-        # Python's sets are printed in the same order then.
+        # Makes Python print sets in the same order every time.
         environment = os.environ | {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
             words, capture_output=True, check=False, timeout=SESSION_SECONDS, cwd=ROOT, env=environment

@@ -1,4 +1,5 @@
-"""WordPress through the SQL door and through the server's port: the same pages, and the same tables in the end."""
+"""WordPress through the SQL door and through the server's port: both give the same pages, and the same tables at the
+end."""
 import json
 import os
 import re
@@ -55,7 +56,7 @@ def packages(fetched):
 
 
 def visit(site):
-    """The pages in a session of a reader and an administrator."""
+    """Visits the pages in one session as a reader and as an administrator."""
     told = []
 
     def ask(path, form=None):
@@ -99,7 +100,7 @@ def visit(site):
 
 
 def page_ms(server, site, pages=20):
-    """Milliseconds of processor time that the database server spends on a front page."""
+    """Milliseconds of processor time that the database server spends on one front page."""
     ticks = os.sysconf("SC_CLK_TCK")
 
     def spent():
@@ -156,7 +157,7 @@ def test_its_pages_and_tables_are_the_same(sandbox_factory, packages, tmp_path, 
 
 
 def test_its_owner_learns_what_it_gains(sandbox_factory, packages, tmp_path):
-    """A general log of some visitors, recorded at the server's port, asked again at both."""
+    """Records a general log of some visitors at the server's port and replays it at both."""
     server = sandbox_factory("--performance-schema=OFF", postern_port=0)
     server.execute("CREATE DATABASE site CHARSET utf8mb4")
     log = tmp_path / "general.log"

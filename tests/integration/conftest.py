@@ -1,4 +1,4 @@
-"""Fixtures for tests of accounts: a server that has them, and accounts."""
+"""Fixtures for tests of accounts: a server with accounts, and a factory of accounts."""
 import pytest
 from support.server import name_of
 

@@ -1,6 +1,7 @@
 """A session of python-binary-memcached: `python3 bmemcached_session.py MODULES PORT [USER PASSWORD]`.
 
-Prints the client's results, a line a step."""
+Prints the client's results, one line for each step.
+"""
 import sys
 
 sys.path.insert(0, sys.argv[1])

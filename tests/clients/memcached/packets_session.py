@@ -1,7 +1,8 @@
-"""No client but the bare packets of the binary protocol: `python3 packets_session.py PORT`.
+"""Sends bare packets of the binary protocol: `python3 packets_session.py PORT`.
 
-Prints every answer field by field; a CAS as 0 or *. Each group is a connection of its own, ended by a no-op where the
-server is to go on."""
+Prints every answer field by field, its CAS as 0 or *. Each group of packets has its own connection, and ends with a
+no-op if the server should keep it open.
+"""
 import socket
 import struct
 import sys

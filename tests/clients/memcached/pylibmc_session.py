@@ -1,6 +1,7 @@
-"""A session of pylibmc, that is of libmemcached: `python3 pylibmc_session.py PORT text|binary [USER PASSWORD]`.
+"""A session of pylibmc, which wraps libmemcached: `python3 pylibmc_session.py PORT text|binary [USER PASSWORD]`.
 
-Prints the client's results, a line a step; the same in both protocols."""
+Prints the client's results, one line for each step; they are the same in both protocols.
+"""
 import sys
 
 import pylibmc
@@ -30,7 +31,7 @@ def step(name, call, *arguments, **named):
 
 
 def replaced(key, value):
-    """In one protocol the client says false, in the other it raises."""
+    """Returns false for a miss, which the client reports as false in one protocol and by an exception in the other."""
     try:
         return client.replace(key, value)
     except pylibmc.NotFound:

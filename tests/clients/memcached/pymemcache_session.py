@@ -1,4 +1,5 @@
-"""A session of pymemcache: `python3 pymemcache_session.py MODULES PORT`. Prints the client's results, a line a step."""
+"""A session of pymemcache: `python3 pymemcache_session.py MODULES PORT`. Prints the client's results, one line for each
+step."""
 import sys
 
 sys.path.insert(0, sys.argv[1])

@@ -1,4 +1,4 @@
-"""arq, a job queue of strings, sorted sets and transactions: what came of its jobs."""
+"""arq, a job queue on strings, sorted sets and transactions: prints the outcomes of its jobs."""
 import asyncio
 import logging
 import sys
@@ -53,7 +53,7 @@ async def main():
     tell("the same job", await pool.enqueue_job("add", 1, 1, _job_id=jobs["sum"].job_id))
     tell("waiting", [(await job.status()).value for job in jobs.values()])
     tell("queued", sorted(job.function for job in await pool.queued_jobs()))
-    # Two workers take the jobs of one queue; each job is done once.
+    # Two workers share one queue; each job is done once.
     workers = [
         Worker([add, fails, at_the_third_try], redis_settings=SETTINGS, poll_delay=0.05, handle_signals=False)
         for _ in range(2)

@@ -1,4 +1,4 @@
-"""Django's own Redis cache, and sessions in it: a program's results."""
+"""Django's own Redis cache, and sessions stored in it: prints the program's results."""
 import sys
 import time
 

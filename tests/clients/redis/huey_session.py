@@ -1,4 +1,5 @@
-"""Huey, a job queue of lists, sorted sets and hashes: the results of its tasks, with its scheduler and consumer."""
+"""Huey, a job queue on lists, sorted sets and hashes: prints the results of its tasks, with its scheduler and
+consumer."""
 import logging
 import sys
 import threading
@@ -18,7 +19,7 @@ def tell(name, value):
 
 
 def in_the_end(result):
-    """A task that huey tries again reports each failure."""
+    """The result of a task; each failure is reported when huey retries the task."""
     while True:
         try:
             return result.get(blocking=True, timeout=SECONDS)
@@ -27,7 +28,7 @@ def in_the_end(result):
 
 
 class Workers:
-    """Threads that take tasks as Huey's consumer does."""
+    """Threads that run tasks as Huey's consumer does."""
 
     def __init__(self, huey, count):
         self.huey, self.ends = huey, threading.Event()
@@ -119,7 +120,7 @@ session("lists", RedisHuey)
 session("expiring", RedisExpireHuey)
 session("priorities", PriorityRedisHuey)
 
-# Those of higher priority first.
+# Tasks with higher priority run first.
 urgent = PriorityRedisHuey("urgent", port=int(port), blocking=False)
 
 

@@ -1,4 +1,4 @@
-"""redis-py, at once and with asyncio, in RESP2 and RESP3: a program's results."""
+"""redis-py, blocking and with asyncio, in RESP2 and RESP3: prints the program's results."""
 import asyncio
 import sys
 

@@ -1,5 +1,5 @@
 """MariaDB's own connector for Python, whose executemany() sends all rows in one packet (COM_STMT_BULK_EXECUTE), and its
-prepared statements; prints the results: bulk_program.py PORT FOLDER WITH THE CONNECTOR."""
+prepared statements; prints the results: bulk_program.py PORT FOLDER, where FOLDER contains the connector."""
 import datetime
 import decimal
 import sys
@@ -17,7 +17,7 @@ ROWS = [
 
 
 def attempt(connection, statement, values, many=True):
-    """By a cursor of its own, which prepares the statement where the transaction is the program's."""
+    """Runs a statement on a new cursor, which prepares it in the program's transaction."""
     print(f"> {statement}")
     cursor = connection.cursor(prepared=not connection.autocommit and bool(values))
     try:

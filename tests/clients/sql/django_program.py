@@ -1,4 +1,4 @@
-"""A program over Django's models that prints its results: django_program.py PORT [FOLDER WITH DJANGO]."""
+"""A program with Django's models that prints its results: django_program.py PORT [FOLDER WITH DJANGO]."""
 import datetime
 import decimal
 import sys
@@ -67,7 +67,7 @@ def fill():
 
 
 def read():
-    for number in range(1, 9):  # each form is the server's twice, then a worker's
+    for number in range(1, 9):  # the server answers each form twice, then a worker does
         print(Shelf.objects.filter(pk=number).values_list("label", flat=True).first())
         try:
             print(shown(Item.objects.get(pk=number)))

@@ -1,6 +1,6 @@
-"""Plays a session by one of Python's drivers and prints the results: python_session.py DRIVER PORT SESSION [PATH].
+"""Plays a session with one of Python's drivers and prints the results: python_session.py DRIVER PORT SESSION [PATH].
 
-support/sql_drivers.py has the form of a session. PATH: where the driver is, if not installed.
+support/sql_drivers.py describes the format of a session. PATH: the driver's folder, if it is not installed.
 """
 import sys
 import warnings
@@ -70,7 +70,7 @@ def main():
                 run(connection, how, text, values)
             except Exception as problem:  # pylint: disable=broad-except
                 print(type(problem).__name__, problem)
-                if type(problem).__name__ in is_lost:  # the driver itself has stumbled, and is of no more use
+                if type(problem).__name__ in is_lost:  # the driver itself failed and cannot be used any more
                     connection.close()
                     connection = connect()
     connection.close()

@@ -1,4 +1,5 @@
-"""A program over SQLAlchemy, its models, sessions and relations, that prints its results: sqlalchemy_program.py PORT DRIVER."""
+"""A program with SQLAlchemy's models, sessions and relations that prints its results: sqlalchemy_program.py PORT
+DRIVER."""
 import datetime
 import decimal
 import sys
@@ -45,7 +46,7 @@ def fill(engine):
 
 
 def read(engine):
-    for number in range(1, 12):  # each form is the server's twice, then a worker's
+    for number in range(1, 12):  # the server answers each form twice, then a worker does
         with Session(engine) as session:
             author = session.get(Author, number)
             print(number, author and author.name, shown(session.get(Book, number)))

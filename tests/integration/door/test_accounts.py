@@ -159,7 +159,7 @@ def test_unix_socket_accounts_go_by_the_peer(sandbox_factory):
         f"CREATE USER IF NOT EXISTS '{me}'@localhost",
         f"ALTER USER '{me}'@localhost IDENTIFIED VIA unix_socket OR mysql_native_password USING 'invalid'",
     )
-    with server.hs() as client:  # the server runs as this very user, which must not matter
+    with server.hs() as client:  # the server runs as this same user, which must not matter
         assert login(client, me, "") == UNAUTHORIZED
         assert login(client, me, "x") == UNAUTHORIZED
         assert login(client, "nobodyelse", "") == UNAUTHORIZED
@@ -169,7 +169,7 @@ def test_unix_socket_accounts_go_by_the_peer(sandbox_factory):
         assert login(client, "nobodyelse", "") == UNAUTHORIZED
         assert login(client, me, "") == GOOD
     if me == "root":
-        # Somebody else at the other end of the same socket.
+        # Another user at the other end of the same socket.
         os.chmod(server.dir, 0o755)
         os.chmod(server.env["HS_SOCKET"], 0o666)
         script = (

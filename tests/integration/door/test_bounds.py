@@ -1,4 +1,4 @@
-"""What clients may take of the server: descriptors and memory have bounds, and what goes idle is given back."""
+"""Bounds on the resources that clients may use: descriptors and memory are limited, and idle resources are freed."""
 import contextlib
 import os
 import resource
@@ -9,7 +9,7 @@ import pytest
 
 from support.waiting import until
 
-MIB = 1024  # of KiB
+MIB = 1024  # in KiB
 
 
 def anonymous(server):
@@ -17,7 +17,7 @@ def anonymous(server):
 
 
 def settled(server, most, seconds=5):
-    """Whether memory comes down to that."""
+    """Whether memory falls to that."""
     with contextlib.suppress(AssertionError):
         until(lambda: anonymous(server) <= most, seconds)
     return anonymous(server)
@@ -46,7 +46,7 @@ def server(module_factory):
 def test_silent_clients_pin_little_of_what_their_neighbours_asked(server):
     fat = server.hs(timeout=60)
     fat.open(1, "test", "fat", "k,v")
-    lines = (b"1\t+\t4096" + b"\t" * 4096 + b"\n") * 60  # refused, after their values were noted
+    lines = (b"1\t+\t4096" + b"\t" * 4096 + b"\n") * 60  # refused after their values were parsed
     fat.send(lines)
     fat.lines(60)
     before = anonymous(server)
@@ -68,7 +68,7 @@ def test_silent_clients_pin_little_of_what_their_neighbours_asked(server):
 def test_open_indexes_go_with_their_client(server, port):
     before = anonymous(server)
     client = getattr(server, port)(timeout=60)
-    for number in range(60):  # some 15 MiB of names
+    for number in range(60):  # about 15 MiB of names
         columns = ",".join(["c" * 64] * (4000 - number) + ["k"] * number)
         client.open(number, "test", "oi", columns)
         assert client.request(number, "=", 1, 1)[:2] == ["0", "4000"]
@@ -94,7 +94,7 @@ def test_open_indexes_are_counted(sandbox_factory):
 @pytest.mark.parametrize("table", ["cc", "plain"])
 def test_large_values_do_not_stay(server, table):
     before = anonymous(server)
-    busy = server.hs()  # keeps the worker from sleeping
+    busy = server.hs()  # keeps the worker awake
     busy.open(0, "test", "fat", "k")
     client = server.hs(timeout=60)
     for number in range(30):
@@ -115,7 +115,7 @@ TOO_MANY = 1040
 
 @pytest.fixture(scope="module")
 def poor(module_factory):
-    """A server that has few."""
+    """A server with few descriptors."""
     old = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, old[1]))
     server = module_factory(start=False)
@@ -137,7 +137,7 @@ def limit_of(server):
 
 
 def flood(port, count):
-    """Connections, how many of them were refused in words, and how many serve."""
+    """Opens connections; returns them, how many were refused with an error, and how many are served."""
     clients, refused = [], 0
     for _ in range(count):
         client = socket.create_connection(("127.0.0.1", int(port)), timeout=10)
@@ -174,7 +174,7 @@ def test_clients_leave_the_server_its_descriptors(poor):
 
 
 def test_sessions_of_the_server_are_the_servers_own_connections(sandbox_factory):
-    """They take nothing of what all doors together may have: max_connections counts them already."""
+    """They do not count against the limit that all doors share: max_connections counts them already."""
     server = sandbox_factory(start=False)
     old = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, old[1]))
@@ -215,7 +215,7 @@ def test_threads_beyond_the_descriptors_are_refused_in_words(sandbox_factory):
     old = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (LIMIT, old[1]))
     try:
-        with contextlib.suppress(AssertionError):  # the sandbox waits for doors that do not come
+        with contextlib.suppress(AssertionError):  # the sandbox waits for doors that never open
             server.start(
                 "--open-files-limit=400",
                 "--max-connections=100",

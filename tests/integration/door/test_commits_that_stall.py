@@ -1,7 +1,6 @@
-"""A commit that suddenly stalls holds up no client that does not write, whichever has read lately.
+"""A commit that stalls without warning delays no client that only reads, whichever has read lately.
 
-A primary that waits for replicas, and has none, makes commits stall: no earlier sign has shown the door that they
-might.
+Commits stall on a semi-sync primary without replicas; the door has seen no slow commit before.
 """
 import contextlib
 import time
@@ -13,9 +12,9 @@ from support.waiting import until
 
 WAITING = "Rpl_semi_sync_master_wait_sessions"
 ROWS = 100
-LONG = 5000  # rows of a find that no worker's turn has room for
-SOON_S = 1.0  # on a busy machine; a stall lasts a minute
-ALONE_S = 1.1  # a worker has forgotten its readers
+LONG = 5000  # more rows than a find may read in a worker's turn
+SOON_S = 1.0  # enough for a busy machine; a stall lasts a minute
+ALONE_S = 1.1  # after this time a worker has forgotten its readers
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +106,7 @@ def test_nobody_waits_for_a_commit_that_suddenly_stalls(server, connect):
 
 
 def test_a_long_find_does_not_wait_for_commits_of_the_slow_lane(server):
-    """Requests that change several rows have a transaction each, and a thread while that commits."""
+    """Each request that changes several rows has a transaction of its own, and occupies a thread while it commits."""
     with contextlib.ExitStack() as clients:
         writers = [clients.enter_context(contextlib.closing(Handlersocket(server, timeout=10))) for _ in range(8)]
         reader = clients.enter_context(contextlib.closing(Handlersocket(server, timeout=10)))
@@ -138,7 +137,7 @@ def waited_for_company(server):
 
 @pytest.mark.parametrize("door", [Handlersocket, Memcached, Redis, Sql], ids=lambda door: door.__name__.lower())
 def test_a_commit_for_many_clients_waits_for_no_others(server, door):
-    """binlog_commit_wait_count: a door's commit for all its writers has no company to come."""
+    """binlog_commit_wait_count: the door's group commit must not wait for more transactions."""
     with contextlib.ExitStack() as clients:
         writers = [clients.enter_context(contextlib.closing(door(server, timeout=10))) for _ in range(4)]
         for key, writer in enumerate(writers):

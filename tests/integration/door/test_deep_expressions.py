@@ -1,8 +1,8 @@
-"""A server with a large thread_stack lets expressions be nested deeper than other servers do: at the doors, too."""
+"""A large thread_stack allows deeper expressions, at the doors as at the server's port."""
 import pymysql
 import pytest
 
-DEPTHS = (1000, 3000, 5000, 7000)  # 3000 take about 2 MiB of a stack, and the parser takes no more than some 8000
+DEPTHS = (1000, 3000, 5000, 7000)  # 3000 levels use about 2 MiB of stack; the parser accepts at most about 8000
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""No byte a client can send, or does not send, harms the server or other clients."""
+"""Nothing that a client sends, or fails to send, harms the server or other clients."""
 import contextlib
 import os
 import random
@@ -117,8 +117,8 @@ def test_what_may_not_be_opened(target, schema, table):
 
 
 def test_an_index_that_is_opened_anew_after_finds_of_the_same_batch(target):
-    """The client has its answers, and the index that it has found by is gone, before the batch ends. `make asan` sees code that
-    still uses it then."""
+    """The client has its answers, and the index that it used is closed, before the batch ends. `make asan` detects
+    later uses of it."""
     with target.hs() as client:
         for columns in ("id", "v", "n", "id,n"):
             client.open(0, "test", "t", columns)
@@ -130,7 +130,7 @@ def test_an_index_that_is_opened_anew_after_finds_of_the_same_batch(target):
 def test_a_line_longer_than_the_limit(target):
     before = target.memory_kib()
     with target.hs(timeout=30) as client:
-        client.send(b"0\t=\t1\t" + b"x" * (16 * 1024 * 1024 - 7) + b"\n")  # just fits
+        client.send(b"0\t=\t1\t" + b"x" * (16 * 1024 * 1024 - 7) + b"\n")  # just below the limit
         assert client.line() == b"2\t1\tstmtnum"
         with contextlib.suppress(OSError):
             client.send(b"0\t=\t1\t" + b"x" * (17 * 1024 * 1024))
@@ -188,7 +188,7 @@ def test_large_answers_to_small_requests_cost_little(target):
     )
     find = b"0\t=\t1\t1\n"
     row = b"0\t1\t" + b"v" * size + b"\n"
-    # In the middle the index is opened anew, and again as another one: deferred finds must keep their meaning.
+    # The index is reopened in the middle, and reopened again as another one: deferred finds must keep their meaning.
     requests = (
         find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tv\n" + find * 100 + b"P\t0\ttest\tlarge\tPRIMARY\tid\n" + find * 56
     )

@@ -142,7 +142,7 @@ def test_without_process_one_sees_ones_own(own):
 
 
 def test_looking_while_connections_come_and_go(own):
-    """And nobody has to wait for anybody."""
+    """Readers and connections never wait for each other."""
     stop, failures = threading.Event(), []
 
     def come_and_go():

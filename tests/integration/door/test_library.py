@@ -1,5 +1,5 @@
-"""The library in the server: it leaves when it is uninstalled, so that another can come; where it cannot, and in a server
-that is not the one it was built for, it refuses in words and the server lives."""
+"""The library in the server: after UNINSTALL it is unloaded, so that another one can be loaded. If that is impossible,
+or if the server is not the one it was built for, it refuses with an error and the server survives."""
 import os
 import re
 import shutil
@@ -13,22 +13,22 @@ from support.waiting import until
 
 LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 NOT_INITIALISED = 1123
-# The first door in SHOW PLUGINS, and the sign of a library that works like ours but is another file.
+# The description of the first door in SHOW PLUGINS, and the one of a library that works like ours in another file.
 TOLD, OTHER_TOLD = b"over the HandlerSocket protocol, past SQL", b"over the HandlerSocket protocol, past sql"
 
 
 def put(server, content, how):
-    """Has the server find this as its library."""
+    """Installs this file as the server's library."""
     place = server.dir / "plugin/postern.so"
     if how == "renamed":
         libraries.write(place, content)
     else:
-        # As cp(1) does. The first file is the build's own, by another name.
+        # Overwrites the file as cp(1) does. The first file is a hard link to the build's own.
         place.write_bytes(content)
 
 
 def own_file(server):
-    """The server's library is a file of its own, which may be written to."""
+    """Gives the server a library file of its own, which the test may overwrite."""
     place = server.dir / "plugin/postern.so"
     server.execute("UNINSTALL SONAME 'postern'")
     libraries.write(place, LIBRARY.read_bytes())
@@ -46,7 +46,7 @@ def told(server):
 
 
 def used(server):
-    """Each door has had clients, those of the SQL door on threads of its pool."""
+    """Uses each door, the SQL door also on threads of its pool."""
     server.execute(
         "CREATE TABLE IF NOT EXISTS test.t (id INT PRIMARY KEY, v INT)",
         "REPLACE INTO test.t VALUES (1, 10)",
@@ -84,7 +84,7 @@ def test_uninstalled_it_leaves_and_the_next_one_is_loaded(sandbox_factory, how):
 
 
 def test_it_leaves_each_time_under_load(sandbox_factory):
-    """No thread and no structure of the server goes on using the unloaded library."""
+    """No thread and no structure of the server uses the unloaded library."""
     server = sandbox_factory(postern_port=0)
     for _ in range(15):
         sessions = used(server)
@@ -112,7 +112,7 @@ def test_where_it_has_to_stay_another_file_is_refused(sandbox_factory, how, thro
     if through == "the port it had":  # that file is the build's
         (server.dir / "plugin/postern.so").unlink()
         libraries.write(server.dir / "plugin/postern.so", LIBRARY.read_bytes())
-    server.execute("INSTALL SONAME 'postern'")  # the same
+    server.execute("INSTALL SONAME 'postern'")  # the library is the same
     server.execute("UNINSTALL SONAME 'postern'")
     put(server, LIBRARY.read_bytes().replace(TOLD, OTHER_TOLD)[: -(1 << 20)], how)
     with pytest.raises(pymysql.err.OperationalError) as refused:
@@ -128,7 +128,7 @@ def test_where_it_has_to_stay_another_file_is_refused(sandbox_factory, how, thro
 
 @pytest.fixture
 def with_library(sandbox_factory):
-    """A server that is to load a library of this content at its start."""
+    """A server that loads a library with this content at its start."""
 
     def start(content, *options):
         server = sandbox_factory()
@@ -136,7 +136,7 @@ def with_library(sandbox_factory):
         library = server.dir / "other" / "postern.so"
         library.parent.mkdir()
         libraries.write(library, content)
-        # The sandbox does not start with a library that is refused. Other servers may have the default ports.
+        # The sandbox does not start with a library that is refused. Other servers may use the default ports.
         ports = [
             f"--loose-handlersocket-port={server.env['HS_PORT']}",
             f"--loose-handlersocket-port-wr={server.env['HS_PORT_WR']}",
@@ -178,7 +178,7 @@ def test_a_version_that_somebody_made_up_is_no_other_build(with_library):
 
 @pytest.mark.parametrize("asked", ["thd_query_string", "thd_mdl_context"])
 def test_a_session_that_is_laid_out_otherwise_is_found_out(with_library, asked):
-    """The server's own function answers otherwise than the library sees: here it asks another function."""
+    """The library compares its view of THD with the server's own functions: here it calls another one."""
     server = with_library(libraries.renamed(LIBRARY.read_bytes(), asked, "thd_rnd"))
     assert doors(server) == []
     assert re.search(r"handlersocket: refusing to run here: the server has THD::\w+ elsewhere", server.log())
@@ -189,7 +189,7 @@ def test_a_session_that_is_laid_out_otherwise_is_found_out(with_library, asked):
 
 
 def test_functions_that_the_server_lacks_are_named(with_library):
-    """The loader alone would say: undefined symbol."""
+    """By itself the loader would only report an undefined symbol."""
     server = with_library(libraries.renamed(LIBRARY.read_bytes(), "thd_query_string", "thd_query_nowher"))
     assert doors(server) == []
     assert "handlersocket: refusing to run here: the server has no thd_query_nowher" in server.log()

@@ -1,4 +1,4 @@
-"""The plugin comes and goes, and its threads are killed, without harm to the server or to waiting clients."""
+"""Installing and uninstalling the plugin, and killing its threads, harms neither the server nor waiting clients."""
 import contextlib
 import os
 import shutil
@@ -12,7 +12,7 @@ from support.server import BUILD
 from support.waiting import until
 
 SO = BUILD / "src" / "plugin" / "postern.so"
-# For five times that the plugin goes and comes.
+# The limit for five rounds of UNINSTALL and INSTALL.
 GROWTH_KIB_MAX = 2048
 
 
@@ -32,7 +32,7 @@ def check(server):
 
 
 def stalled_scan(server):
-    """A client with a large reply under way that it does not read."""
+    """A client that does not read its large reply."""
     client = server.hs(timeout=30)
     client.open(0, "test", "t", "id,v")
     client.send(b"0\t>=\t1\t0\t10000000\n" * 3)
@@ -62,7 +62,7 @@ def test_install_and_uninstall_with_clients_connected(sandbox_factory):
         one.execute("INSTALL SONAME 'postern'")
         check(one)
         sizes.append(one.memory_kib())
-    # A leak grows all the time. Buffers for replies as large as none before come once, on a loaded machine late.
+    # A leak grows in every round. Growth for the largest replies so far happens once, though late on a loaded machine.
     growths = [after - before for before, after in zip(sizes[4::5], sizes[9::5])]
     assert min(growths) < GROWTH_KIB_MAX, f"memory grows: {sizes}"
 
@@ -103,7 +103,7 @@ def test_kill_takes_no_worker_and_no_client_away(sandbox_factory):
                 client.send(b"0\t=\t1\t7\n" * 500)
             for thread, _, _ in threads(server):
                 for how in ("KILL", "KILL HARD", "KILL SOFT", "KILL QUERY"):
-                    # A thread that has nothing to do is no connection the server would kill.
+                    # An idle thread is not a connection that the server would kill.
                     with contextlib.suppress(Exception):
                         connection.cursor().execute(f"{how} {thread}")
                         killed += 1
@@ -119,7 +119,7 @@ def test_kill_takes_no_worker_and_no_client_away(sandbox_factory):
 
 
 def test_kill_of_idle_threads_keeps_its_promise(sandbox_factory):
-    """Whoever is in the process list can be killed by the id that stands there, and comes back under another one."""
+    """Every thread in the process list can be killed by its id there, and comes back under another id."""
     server = sandbox_factory("--handlersocket-threads=2", containers=True)
     fill(server)
     with server.hs() as reader, server.hs_wr() as writer:
@@ -146,13 +146,13 @@ def test_kill_of_idle_threads_keeps_its_promise(sandbox_factory):
             assert states() == told, "each says what it did before"
             for client in (reader, writer):
                 assert client.request(0, "=", 1, 7) == ["0", "2", "7", "v7"]
-            # After KILL QUERY an idle session of SQL, too, is shown as Killed until its next statement.
+            # After KILL QUERY an idle SQL session, too, is shown as Killed until its next statement.
             if how != "KILL QUERY":
                 until(lambda: {command for _, command, _ in threads(server)} == {"Sleep"})
 
 
 def test_the_process_list_has_one_row_for_each_port_where_idle(sandbox_factory):
-    """Threads that have nothing to do have none; KILL finds them still, and they stay hidden."""
+    """Idle threads have no row; KILL still finds them, and they stay hidden."""
     server = sandbox_factory(
         "--handlersocket-threads=3", "--postern-threads=2", containers=True, redis=True, postern_port=0
     )
@@ -170,7 +170,7 @@ def test_the_process_list_has_one_row_for_each_port_where_idle(sandbox_factory):
         return sorted(state for _, _, state in threads(server))
 
     until(lambda: shown() == idle)
-    for figure in ("threads_connected", "threads_running"):  # the session that asks, and one that may be about to end
+    for figure in ("threads_connected", "threads_running"):  # the asking session, and one that may be ending
         until(lambda: server.status(figure)[figure] == 1)
     for how in ("KILL QUERY", "KILL", "KILL HARD"):
         assert server.kill_threads(how) > 20
@@ -207,7 +207,7 @@ def test_the_process_list_is_true_when_nobody_is_there(sandbox_factory):
     server.execute("KILL USER postern")
     until(lambda: states <= shown())
     assert not any("starting" in state for state in shown())
-    with server.hs():  # it asks for nothing
+    with server.hs():  # it sends no request
         until(lambda: "handlersocket read worker 1: 1 connection" in shown())
     until(lambda: states <= shown())
 
@@ -217,7 +217,7 @@ def test_kill_query_ends_a_scan(sandbox_factory):
     fill(server, 300000)
     with server.hs(timeout=30) as client, contextlib.closing(server.connect()) as connection:
         client.open(0, "test", "t", "id", filters="v")
-        # Reads everything and finds nothing, again and again.
+        # Reads every row and finds nothing, again and again.
         client.send(b"0\t>=\t1\t0\t10\t0\tF\t=\t0\tnone\n" * 50)
         deadline = time.monotonic() + 20
         killed = False
@@ -238,7 +238,7 @@ def test_a_port_in_use_is_logged_and_the_server_lives(sandbox_factory):
     first = sandbox_factory()
     second = sandbox_factory(env={**os.environ, "POSTERN_SO": "none"})
     shutil.copy(SO, second.query("SELECT @@plugin_dir")[0][0])
-    # The defaults of a plugin that is installed by hand: make sure that somebody else has them.
+    # The default ports of a plugin that is installed by hand: the test makes sure that they are taken.
     with contextlib.ExitStack() as held:
         for port in (9998, 9999):
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Ports listen when requests can be answered, not before, and status says whether they do."""
+"""Ports listen when the doors can answer requests, not before, and status variables show it."""
 import os
 import socket
 import threading
@@ -11,7 +11,7 @@ STATUS = ("handlersocket_listening", "handlersocket_listening_wr", "memcached_li
 
 
 def connect(address):
-    """None, or why there is no connection."""
+    """Returns None, or why the connection failed."""
     local = not str(address).isdigit()
     with socket.socket(socket.AF_UNIX if local else socket.AF_INET) as one:
         one.settimeout(5)
@@ -32,7 +32,7 @@ def test_nobody_is_let_in_before_the_server_is_up(sandbox_factory, tmp_path):
     until_mapped(server, "aaa")
     assert listening(server) == ["ON"] * 3
     server.stop()
-    # The server starts up to where it reads its init file, which is a pipe, and goes on when somebody has written.
+    # The server starts up to its init file, which is a pipe, and continues when the test writes to it.
     pipe = tmp_path / "init.sql"
     os.mkfifo(pipe)
     starting = threading.Thread(target=lambda: server.start(f"--init-file={pipe}", containers=True))

@@ -1,4 +1,4 @@
-"""Logins come in masses, and nobody else has to suffer."""
+"""Many logins at once delay nobody else."""
 import contextlib
 import select
 import threading
@@ -34,7 +34,7 @@ def test_a_storm_of_wrong_passwords_stalls_nobody(sandbox_factory):
     try:
         until(lambda: server.status("handlersocket_errors_too_many_logins")["handlersocket_errors_too_many_logins"], 20)
         with server.hs() as client:
-            assert login(client, "good") == GOOD  # slowed down, but let in
+            assert login(client, "good") == GOOD  # delayed, but accepted
             client.open(0, "test", "t", "id")
             slowest = 0.0
             for _ in range(100):
@@ -78,7 +78,7 @@ def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
         for _ in range(20):
             before = answered[0]
             for number, _, _ in server.threads():
-                with contextlib.suppress(Exception):  # it may have a new one by now
+                with contextlib.suppress(Exception):  # it may have a new account by now
                     server.execute(f"KILL {number}")
             until(lambda: answered[0] > before, 10)
         assert not problems, problems[0]
@@ -94,7 +94,7 @@ def test_kill_and_uninstall_while_logins_come_in(sandbox_factory):
 
 
 def test_the_process_list_shows_threads_that_ask_for_privileges(sandbox_factory):
-    """It reads a thread's account without a lock. Where that was freed by then, the server crashed."""
+    """It reads a thread's account without a lock. The server crashed if the account was freed meanwhile."""
     server = sandbox_factory("--handlersocket-auth=account", "--handlersocket-threads=2")
     server.execute(
         "CREATE USER ann@localhost IDENTIFIED BY 'pw'",
@@ -130,7 +130,7 @@ def test_shutdown_does_not_wait_for_logins(sandbox_factory):
     clients = [server.hs() for _ in range(20)]
     for client in clients:
         client.send(b"A\t2\tnobody\twrong\n" * 50)
-    # One of them has been refused; the throttle decides when the next is tried.
+    # One of them was refused; the throttle decides when the next is tried.
     assert select.select([client.socket for client in clients], [], [], 30)[0]
     server.stop()
     for client in clients:

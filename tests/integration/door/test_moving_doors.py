@@ -26,7 +26,7 @@ def own(module_factory):
 
 
 def free_port():
-    """Below those that the kernel takes for outgoing connections, or somebody's may come in between."""
+    """A port below the kernel's range for outgoing connections, which could otherwise take it meanwhile."""
     while True:
         port = random.randrange(12000, 32000)
         with contextlib.suppress(OSError), socket.socket() as one:
@@ -35,7 +35,7 @@ def free_port():
 
 
 def answers(ask, port):
-    """A door that closes still takes a connection for a moment, and drops it."""
+    """Whether the door answers. A closing door still accepts a connection for a moment, and drops it."""
     try:
         ask(port)
     except (OSError, EOFError, pymysql.Error):
@@ -51,7 +51,7 @@ def door(server, name):
 
 def until_at(server, name, port):
     def there():
-        row = door(server, name)  # asked once: the state is not that of the door which was there before
+        row = door(server, name)  # read once: a second read could see the state of the earlier door
         return (row["state"], row["port"]) == ("listening", port)
 
     until(there)
@@ -158,11 +158,11 @@ def test_what_cannot_be_is_refused(own):
 
 
 def test_what_turns_out_to_be_impossible_leaves_the_door_where_it_was(sandbox_factory):
-    """The default is taken without a question, and somebody else has the port."""
+    """The default is accepted without a check, and another process has the port."""
     server = sandbox_factory()
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):  # or somebody has it anyway
+        with contextlib.suppress(OSError):  # unless another process has it already
             other.bind(("127.0.0.1", 9998))
             other.listen()
         server.execute("SET GLOBAL handlersocket_port = DEFAULT")
@@ -174,7 +174,7 @@ def test_what_turns_out_to_be_impossible_leaves_the_door_where_it_was(sandbox_fa
 
 
 def test_a_session_closes_its_own_door_and_the_library(sandbox_factory):
-    """The thread that closes the door waits for the session's, which unloads the plugin meanwhile."""
+    """The thread that closes the door waits for the session's thread, which unloads the plugin meanwhile."""
     server = sandbox_factory()
     server.execute("CREATE USER app@localhost IDENTIFIED BY 'app'", "GRANT ALL ON *.* TO app@localhost")
     for _ in range(3):
@@ -187,7 +187,7 @@ def test_a_session_closes_its_own_door_and_the_library(sandbox_factory):
                 while cursor.nextset():
                     continue
         loaded = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_name = 'postern'"
-        with contextlib.suppress(pymysql.Error):  # it has been, or the door was closed before it came so far
+        with contextlib.suppress(pymysql.Error):  # done already, unless the door was closed first
             server.execute("UNINSTALL PLUGIN postern")
         until(lambda: not server.query(loaded))
         server.execute("INSTALL PLUGIN postern SONAME 'postern'")

@@ -1,4 +1,5 @@
-"""Where the library runs out of memory a request or a connection ends: never the server, a worker, or a promise."""
+"""When the library runs out of memory, a request or a connection ends: the server and its workers survive, and no
+acknowledged write is lost."""
 import mmap
 import os
 import random
@@ -15,13 +16,13 @@ from support.waiting import until
 
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))
 SEED = seeds.chosen(11)
-CLIENTS = 4  # at each door
-KEYS = 200  # that each client writes
+CLIENTS = 4  # for each door
+KEYS = 200  # that each client writes to
 OUT_OF_MEMORY = "Out of memory"
 
 
 class Failing:
-    """Makes one malloc in so many fail, of those that the plugin's library calls."""
+    """Makes one in so many malloc calls of the plugin's library fail."""
 
     def __init__(self, directory):
         self.library = directory / "no_memory.so"
@@ -77,7 +78,8 @@ def server(module_factory, failing):
 
 
 class Rows:
-    """The possible values of a key: one if the last reply came, else the one before it or the one after it."""
+    """The possible values of a key: one value if the last reply came, otherwise also the value of the unanswered
+    write."""
 
     def __init__(self):
         self.known = {}
@@ -106,7 +108,7 @@ class Hs(threading.Thread):
                     self.talk(client)
             except (EOFError, ConnectionError):
                 pass
-            except Exception as problem:  # a wrong answer, or none
+            except Exception as problem:  # a wrong answer, or no answer
                 self.problems.append(repr(problem))
                 return
 
@@ -267,7 +269,7 @@ def test_random_sessions_without_memory(server, failing):
 
 
 def test_nothing_is_left(server):
-    """No connection, no lock, no worker missing."""
+    """Every connection is closed, every lock released, and every worker running."""
     until(
         lambda: server.status("handlersocket_connections")["handlersocket_connections"] == 0,
         30,

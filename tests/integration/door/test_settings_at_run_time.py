@@ -1,4 +1,4 @@
-"""SET GLOBAL changes doors that are open, refuses what makes no sense, and ends connections."""
+"""SET GLOBAL changes open doors, refuses invalid values, and ends connections."""
 import contextlib
 import re
 
@@ -52,7 +52,7 @@ def ended(one):
 
 
 def settings():
-    """(name, kind, least, most) of all plugins."""
+    """(name, type, minimum, maximum) of the settings of all plugins."""
     for plugin, folder in FOLDERS.items():
         paths = [f"src/{folder}/settings.def", "src/plugin/door_settings.def"]
         if plugin != "postern":
@@ -125,7 +125,7 @@ def test_bounds_of_requests(own):
 
 
 def test_bounds_of_items(own):
-    value = b"x" * 2000  # the example's column has room for 1024
+    value = b"x" * 2000  # the example's column holds 1024 bytes
     with own.mc() as one:
         assert one.set("k", value).startswith("CLIENT_ERROR Data too long")
         with changed(own, "memcached_max_value_bytes", 1024):
@@ -168,7 +168,7 @@ def test_whether_exec_undoes_all(own):
 
 @pytest.fixture(scope="module")
 def asking(module_factory):
-    """A server with a Redis door that asks for accounts, and two accounts."""
+    """A server with a Redis door that requires accounts, and two accounts."""
     server = module_factory("--redis-auth=account", "--redis-expire-sweep=0", redis=True)
     server.execute(
         *(f"CREATE USER {name} IDENTIFIED BY '{name}-opens'" for name in ("first", "second")),
@@ -183,7 +183,7 @@ def test_a_password_alone_is_the_default_accounts(asking):
         with changed(asking, "redis_default_account", "'first'"):
             assert other.ask("AUTH", "first-opens") == "OK"
             asking.execute("SET GLOBAL redis_default_account = 'second'")
-            assert other.ask("CLIENT", "LIST").count(b"user=first") == 1  # logged in clients stay
+            assert other.ask("CLIENT", "LIST").count(b"user=first") == 1  # clients that are logged in stay connected
             assert one.error("AUTH", "first-opens").startswith("WRONGPASS")
             assert one.ask("AUTH", "second-opens") == "OK"
             asking.execute("SET GLOBAL redis_default_account = NULL")
@@ -191,7 +191,7 @@ def test_a_password_alone_is_the_default_accounts(asking):
 
 
 def test_expired_rows_are_swept_from_now_on(asking):
-    """A door that swept none when it was opened, and none again afterwards."""
+    """The door swept no rows when it was opened, and sweeps none again afterwards."""
 
     def rows():
         return asking.query("SELECT count(*) FROM postern_redis.entries")[0][0]
@@ -205,7 +205,7 @@ def test_expired_rows_are_swept_from_now_on(asking):
         expire(one)
         with changed(asking, "redis_expire_sweep", 20):
             until(lambda: rows() == 0)
-            # They are gone before they are counted.
+            # Rows are deleted before they are counted.
             until(lambda: asking.status("redis_rows_swept")["redis_rows_swept"] == 30)
         expire(one)
         asking.execute("DELETE FROM postern_redis.entries LIMIT 1")
@@ -213,7 +213,7 @@ def test_expired_rows_are_swept_from_now_on(asking):
 
 
 def test_the_size_of_the_cache(own):
-    """Items in memory stay when it grows, and leave as others come when it shrinks."""
+    """Items in memory stay when the cache grows, and are evicted by new ones when it shrinks."""
     map_items(own, "test", "cache_only")
     wait_until_mapped(own.env["MEMC_PORT"], "test", "cache_only")
     value = b"x" * 1000
@@ -256,7 +256,7 @@ def test_most_connections(own):
 def test_a_secret_is_replaced(own):
     with client(own) as before:
         own.execute("SET GLOBAL handlersocket_new_plain_secret = 'sesame-2'")
-        assert before.request("what") == ["2", "1", "cmd"]  # logged in clients stay
+        assert before.request("what") == ["2", "1", "cmd"]  # clients that are logged in stay connected
         assert own.variable("handlersocket_new_plain_secret") == ""
         with own.hs() as one:
             assert one.request("A", 1, "first")[0] != "0"
@@ -306,7 +306,7 @@ def test_a_connection_is_ended(own, plugin, connect):
 
 
 def test_a_connection_is_ended_wherever_it_is(own):
-    """In a long scan, and where it waits for a table."""
+    """In a long scan, and during a wait for a table."""
     with client(own) as scans, client(own) as waits, contextlib.closing(own.connect(database="test")) as sql:
         for one in (scans, waits):
             one.open(0, "test", "t", "id,v", filters="w")
@@ -321,7 +321,7 @@ def test_a_connection_is_ended_wherever_it_is(own):
         until(lambda: not own.query(state, (number,)))
         number = number_of(own, scans)
         for _ in range(50):
-            scans.send(b"0\t>=\t1\t0\t100000\t0\tF\t<\t0\t0\n")  # reads all, finds nothing
+            scans.send(b"0\t>=\t1\t0\t100000\t0\tF\t<\t0\t0\n")  # reads all rows, finds none
         own.execute(f"SET GLOBAL handlersocket_end_connection = {number}")
         until(lambda: not own.query(state, (number,)))
     own.assert_alive()
@@ -362,12 +362,12 @@ def test_slow_requests_are_written_down(own, tmp_path):
         written,
     ), written
     assert "4711" not in written
-    assert 2 <= before < 30  # of more than forty: a few in a second
+    assert 2 <= before < 30  # of more than forty: a few each second
     assert 42 <= own.status(counter)[counter] < 50  # all of them
 
 
 def test_a_word_may_be_given_as_a_number_and_is_shown_as_the_word(sandbox_factory):
-    """In option files as by SET GLOBAL, so that whoever reads the variable finds one spelling."""
+    """In option files as by SET GLOBAL, so that the variable always shows one spelling."""
     server = sandbox_factory("--handlersocket-require-tls=0", "--memcached-auth=NONE", "--handlersocket-errors=1")
     assert server.variable("handlersocket_require_tls") == "OFF"
     assert server.variable("memcached_auth") == "none"

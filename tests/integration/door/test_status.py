@@ -1,4 +1,4 @@
-"""An administrator's tools show the work of the doors."""
+"""Status variables and other server tools show the work of the doors."""
 import contextlib
 import time
 
@@ -36,7 +36,7 @@ def test_counters_move_by_the_work_done(own):
         assert client.request(7, "=", 1, 1) == ["2", "1", "stmtnum"]
         assert client.request("what") == ["2", "1", "cmd"]
         assert client.request("P", 0, "test", "absent", "PRIMARY", "id") == ["1", "1", "open_table"]
-        # The engine's work is counted before the reply leaves; the reply itself, only afterwards.
+        # The engine's work is counted before the reply is sent; the reply itself is counted only afterwards.
         until(lambda: moved(own, before)["sends"] == 15)
         counts = moved(own, before)
     assert counts["requests_open"] == 2
@@ -72,7 +72,7 @@ def test_connections_now_and_peak(own):
 
 
 def test_the_servers_own_counters_move(own):
-    """The 2010 article watched Innodb_rows_read, which MariaDB 10.11 has no more; its successors are these."""
+    """The 2010 article watched Innodb_rows_read, which MariaDB 10.11 has removed; these are its successors."""
     with own.hs() as client:
         client.open(0, "test", "t", "id")
         client.request(0, "=", 1, 1)
@@ -123,7 +123,8 @@ def test_secrets_are_shown_nowhere(own):
 
 
 def test_latencies_by_kind_of_request(own):
-    """Latencies of answered requests, to within the time that a client saw, and none before the first."""
+    """Latencies of answered requests agree with the client's measurement, and there are none before the first
+    request."""
     names = [
         f"handlersocket_latency_{kind}_{part}_us"
         for kind in ("find", "insert", "edit")
@@ -138,10 +139,10 @@ def test_latencies_by_kind_of_request(own):
         took_us = (time.monotonic() - begin) * 1e6
     until(lambda: own.status("handlersocket_latency%")[names[0]] > 0)
     told = own.status("handlersocket_latency%")
-    seen_us = (time.monotonic() - begin) * 1e6  # a worker may be interrupted between the last answer and its clock
+    seen_us = (time.monotonic() - begin) * 1e6  # a worker may be interrupted before it reads its clock
     p50, p99, p999 = (told[name] for name in names[:3])
     assert 0 < p50 <= p99 <= p999 <= seen_us * 1.25
-    assert p50 <= 2 * 1.25 * took_us / 100  # half of them took no longer than twice the mean
+    assert p50 <= 2 * 1.25 * took_us / 100  # half of them took at most twice the mean
     assert [told[name] for name in names[3:]] == [0] * 6
     with own.hs_wr() as client:
         client.request("A", 1, "hush")
@@ -162,7 +163,7 @@ def doors(sandbox_factory):
 
 @contextlib.contextmanager
 def failed(server, door, count):
-    """So many requests are answered with an error meanwhile, as the door counts."""
+    """The number of requests that the door answered with an error meanwhile."""
 
     def counted():
         name = f"{door}_requests_failed"

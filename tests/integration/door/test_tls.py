@@ -156,7 +156,7 @@ def test_flush_ssl(sandbox_factory, certificates):
     for name in "second", "third":
         certificates.put(name)
         server.execute("FLUSH SSL")
-        # The very next connection, on either port.
+        # The next connection gets it, on either port.
         assert name_of(port) == name
         assert name_of(server.env["HS_PORT_WR"]) == name
         check(old)
@@ -396,7 +396,7 @@ def raise_descriptor_limit():
 
 
 def test_many_idle_connections_are_cheap(sandbox_factory):
-    """2,000 by default; POSTERN_CONNECTIONS=19000 for the full length, where the descriptor limit allows it."""
+    """2,000 by default; POSTERN_CONNECTIONS=19000 for the full number, if the descriptor limit allows it."""
     if raise_descriptor_limit() < CONNECTIONS + 200:
         pytest.skip(f"the descriptor limit is below {CONNECTIONS}")
     server = sandbox_factory(
@@ -418,7 +418,7 @@ def test_many_idle_connections_are_cheap(sandbox_factory):
     used = server.memory_kib()
     per_fresh, per_used = (fresh - empty) * 1024 / CONNECTIONS, (used - empty) * 1024 / CONNECTIONS
     print(f"{CONNECTIONS} connections: {per_fresh:.0f} bytes each when fresh, {per_used:.0f} once used")
-    # The allocator's overhead and the threads' first touch of memory weigh more the fewer there are.
+    # The allocator's overhead and the threads' first touch of memory weigh more with fewer connections.
     slack = (512 << 10) / CONNECTIONS
     assert per_fresh <= 512 + slack and per_used <= 1536 + slack
     assert server.status("handlersocket_buffer_bytes")["handlersocket_buffer_bytes"] == 0

@@ -1,4 +1,4 @@
-"""Observers of the server's threads meet ours at any moment of their lives, without a lock in between."""
+"""Observers of the server's threads access ours at any moment of their lives, without a lock in between."""
 import collections
 import contextlib
 import os
@@ -15,12 +15,12 @@ from support.accounts import GOOD, login
 from support.sql_session import Session
 from support.waiting import until
 
-# More than a socket takes while its client does not read.
+# More than a socket buffers while its client does not read.
 LONG_BYTES = 8 << 20
 
 
 def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
-    """SHOW PROCESSLIST notes where the states of all threads are, and reads each when it sends its row."""
+    """SHOW PROCESSLIST collects pointers to the states of all threads, and reads each when it sends its row."""
     server = sandbox_factory("--max-allowed-packet=64M")
     server.execute("UNINSTALL SONAME 'postern'")
     with contextlib.ExitStack() as stack:
@@ -35,7 +35,7 @@ def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
         sleeper.start()
         state = f"SELECT state FROM information_schema.processlist WHERE id = {number}"
         until(lambda: server.query(state) == [("User sleep",)])
-        # The rows of our threads come after the long one, at which the list is held up.
+        # The rows of our threads follow the long one, at which the list is held up.
         server.execute("INSTALL SONAME 'postern'")
         cursor = slow.cursor(SSCursor)
         cursor.execute("SHOW FULL PROCESSLIST")
@@ -50,7 +50,7 @@ def test_the_state_of_a_thread_that_has_gone_is_still_shown(sandbox_factory):
 
 @contextlib.contextmanager
 def busy_processors():
-    """A thread of the lowest priority gets next to nothing of them."""
+    """Busy processors, which a thread of the lowest priority hardly gets."""
     hogs = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
     try:
         yield
@@ -61,7 +61,7 @@ def busy_processors():
 
 
 def test_a_session_ends_while_its_statement_is_explained(sandbox_factory):
-    """SHOW EXPLAIN FOR comes back to the mutex of the session that it asked when that session has long ended."""
+    """SHOW EXPLAIN FOR uses the mutex of the target session again after that session has ended."""
     server = sandbox_factory(postern_port=0)
     with contextlib.closing(server.connect()) as observer:
         thread = f"SELECT tid FROM information_schema.processlist WHERE id = {observer.thread_id()}"
@@ -94,7 +94,7 @@ def test_a_session_ends_while_its_statement_is_explained(sandbox_factory):
     server.assert_alive()
 
 
-# With accounts, one without a privilege, and with all messages of others' threads in the log.
+# With accounts, one of which has no privilege, and with all messages about others' threads in the log.
 SETTINGS = ("--handlersocket-auth=account", "--innodb-print-all-deadlocks=ON", "--log-warnings=9", "--log-bin")
 LOOKS = (
     "SHOW PROCESSLIST",
@@ -125,7 +125,7 @@ ENDED = (OSError, EOFError, struct.error, IndexError, pymysql.err.MySQLError)
 
 
 class Visitors:
-    """Clients of all doors that change the same few rows, and come again when they were sent away."""
+    """Clients of all doors that change the same few rows, and reconnect when they were disconnected."""
 
     def __init__(self, server, seed):
         self.server, self.seed = server, seed
@@ -191,7 +191,7 @@ def look(server, chance, seen):
 
 
 def kill(server, chance):
-    """Whoever is there but the watchers, and at times nobody."""
+    """Kills every session except the watchers', and at times none."""
     with contextlib.closing(server.connect("watcher")) as connection, connection.cursor() as cursor:
         for _ in range(KILL_ROUNDS):
             cursor.execute("SELECT id FROM information_schema.processlist WHERE user IN ('postern', 'bob')")

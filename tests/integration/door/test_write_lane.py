@@ -1,6 +1,6 @@
-"""Readers wait for nobody's commit, however long that takes.
+"""Readers never wait for another client's commit, however long it takes.
 
-A primary whose commits wait for a replica that is not there makes them hang for as long as a test wants.
+On a semi-sync primary without its replica commits hang as long as a test wants.
 """
 import contextlib
 import threading
@@ -32,7 +32,7 @@ def server(module_factory):
 
 
 def hang(server, for_ms):
-    """From now on each commit waits so long; after one that did none does."""
+    """Makes commits wait for `for_ms`; after the first one that times out none waits."""
     server.execute(
         "SET GLOBAL rpl_semi_sync_master_enabled = 0",
         f"SET GLOBAL rpl_semi_sync_master_timeout = {for_ms}",
@@ -42,7 +42,7 @@ def hang(server, for_ms):
 
 @pytest.fixture(params=[Handlersocket, Memcached, Redis], ids=lambda door: door.__name__.lower())
 def door(request, server):
-    """Makes clients of a door that has seen that commits take their time."""
+    """Makes clients of a door that has seen slow commits."""
     with contextlib.ExitStack() as clients:
 
         def connect():
@@ -89,7 +89,7 @@ def test_reads_are_answered_while_a_commit_hangs(server, door):
 
 
 def test_everybody_reads_acknowledged_writes(server, door):
-    """Writers publish acknowledged values; nobody reads anything older afterwards, on any connection."""
+    """Writers publish acknowledged values; no connection reads an older value afterwards."""
     acknowledged = [0] * 101
     end = time.monotonic() + 4
     wrong = []
@@ -97,7 +97,7 @@ def test_everybody_reads_acknowledged_writes(server, door):
 
     def go(number):
         client, value = clients[number], 0
-        own = number + 10  # which it alone writes
+        own = number + 10  # which only this writer changes
         while time.monotonic() < end and not wrong:
             value += 1
             client.send_write(own, value)
@@ -125,7 +125,7 @@ def test_kill_of_the_thread_that_commits(server, door):
     reader, writer = door(), door()
     for value in range(1, 20):
         reader.read(1)
-        assert server.kill_threads() >= 6  # the threads that commit are not shown while they are idle
+        assert server.kill_threads() >= 6  # idle committers are not shown
         writer.send_write(5, value)
         writer.end_write()
         assert reader.read(5) == value

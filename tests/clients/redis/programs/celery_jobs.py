@@ -1,6 +1,6 @@
 """Celery: a queue of tasks with results.
 
-session       what came of tasks of all kinds
+session       prints the outcomes of tasks of all kinds
 worker FILE   runs a worker; each task adds a line to the file, and then lasts as long as there is a FILE.hold
 put FIRST N   puts N tasks; prints each number that the server has acknowledged
 """
@@ -94,7 +94,7 @@ def put():
             try:
                 note.apply_async((number,), queue="notes", retry=False)
                 break
-            except Exception:  # the server is not there just now
+            except Exception:  # the server is down at the moment
                 time.sleep(0.2)
         tell("put", number)
         time.sleep(0.02)

@@ -1,6 +1,6 @@
 """Dramatiq: a queue of tasks.
 
-session       what came of tasks of all kinds
+session       prints the outcomes of tasks of all kinds
 worker FILE   runs a worker; each task adds a line to the file
 put FIRST N   puts N tasks; prints each number that the server has acknowledged
 """
@@ -118,7 +118,7 @@ def put():
             try:
                 note.send(number)
                 break
-            except Exception:  # the server is not there just now
+            except Exception:  # the server is down at the moment
                 time.sleep(0.2)
         tell("put", number)
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Locks of redis-py, limiters of limits, and layers of channels_redis."""
+"""redis-py's locks, rate limiters of the limits package, and channel layers of channels_redis."""
 import asyncio
 import sys
 import threading

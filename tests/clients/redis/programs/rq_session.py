@@ -1,4 +1,4 @@
-"""RQ: what came of its jobs, with a worker in this process and its scheduler."""
+"""RQ: prints the outcomes of its jobs, with a worker in this process and RQ's scheduler."""
 import logging
 import sys
 import time
