@@ -9,8 +9,8 @@ STAND_IN = bool(os.environ.get("POSTERN_TEST_STAND_IN"))
 
 @pytest.fixture
 def twins(server):
-    """Two databases that are to stay alike: one is written to through the door, one by SQL. With
-    POSTERN_TEST_STAND_IN=1 the door is SQL itself, to prove the comparison."""
+    """Two databases that must stay equal: one is written through the door, the other by SQL. With
+    POSTERN_TEST_STAND_IN=1 SQL writes both, to prove the comparison."""
     both = Twins(server, STAND_IN)
     yield both
     both.close()

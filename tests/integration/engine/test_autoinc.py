@@ -1,5 +1,5 @@
-"""Ids that the server counts, while somebody else holds their counter: InnoDB's AUTO-INC lock, which a bulk insert keeps
-until its end. SQL waits for it, with the row inserted already where the id was given."""
+"""AUTO_INCREMENT ids while another transaction holds InnoDB's AUTO-INC lock, which a bulk insert keeps until its end.
+SQL waits for the lock; if the statement gave the id, the row is inserted already."""
 import contextlib
 import random
 import subprocess
@@ -11,7 +11,7 @@ from support.mc import map_table
 from support.server import SERVER_DIR, Server, name_of
 from support.waiting import until
 
-INSERTED = b"0\t1\t0"  # where the id was given
+INSERTED = b"0\t1\t0"  # if the request gave the id
 CHANGED = b"0\t1\t1"
 PROGRAMS = SERVER_DIR / "root" / "usr" / "bin"
 HOLD = "hold the counter"
@@ -43,7 +43,7 @@ def database(counting, request):
 
 
 class Bulk:
-    """An INSERT ... SELECT into t that has the counter's lock from here to release()."""
+    """An INSERT ... SELECT into t that holds the AUTO-INC lock from here to release()."""
 
     def __init__(self, server, database):
         self.server = server
@@ -78,7 +78,7 @@ def bulk(counting, database):
 
 
 def logged(server, database, change, table="t"):
-    """Rows of the table that the newest binary log has for a change: INSERT INTO, UPDATE, DELETE FROM."""
+    """The number of row events for a change in the newest binary log: INSERT INTO, UPDATE, DELETE FROM."""
     server.execute("FLUSH BINARY LOGS")
     log = server.query("SHOW BINARY LOGS")[-2][0]
     shown = subprocess.run(
@@ -92,7 +92,7 @@ def logged(server, database, change, table="t"):
 
 
 def send_while_held(server, held, connection, request, answers=1):
-    """Sends, sees the door wait, lets the counter go; the answers."""
+    """Sends requests, waits until the door waits, releases the lock, and returns the answers."""
     waits = server.status("handlersocket_row_lock_waits")["handlersocket_row_lock_waits"]
     connection.send(request)
     until(lambda: server.status("handlersocket_row_lock_waits")["handlersocket_row_lock_waits"] > waits + 2, 20)
@@ -115,7 +115,7 @@ def test_an_insert_with_an_id_waits_for_the_counter_and_is_logged_once(counting,
     assert counting.query("SELECT id FROM t WHERE v = 'next'", database=database) == [(1004,)]
     assert (
         logged(counting, database, "INSERT INTO") == 3 + 3
-    )  # the bulk insert's and the door's; the next is a statement
+    )  # the bulk insert's and the door's; the next id is a statement's
 
 
 def test_an_insert_without_an_id_waits_for_the_counter(counting, database, bulk):
@@ -186,7 +186,8 @@ def test_a_write_that_waits_too_long_fails_and_has_changed_nothing(counting, dat
 
 
 def test_deadlocks_over_the_counter_lose_no_acknowledged_write(counting, database):
-    """The counter's lock and rows taken in both orders: a bulk insert that reads rows, a door that changes them first."""
+    """The AUTO-INC lock and row locks taken in both orders: a bulk insert that reads rows, a door that changes them
+    first."""
     end = time.monotonic() + 2
     lock, told, odd = threading.Lock(), {}, []
 

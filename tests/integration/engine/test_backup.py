@@ -1,4 +1,5 @@
-"""Read-only servers, global locks and backups: writes are refused or wait, reads go on, and nobody waits for a writer."""
+"""Read-only servers, global locks and backups: writes are refused or wait, reads continue, and nobody waits for a
+writer."""
 import contextlib
 import shutil
 import statistics
@@ -65,7 +66,7 @@ def test_read_only_under_load_loses_nothing(server, database):
 
 
 HOLDS = [
-    # The kind of hold, how it ends, and which tables' writes wait meanwhile.
+    # The statements that hold, the one that releases, and the tables whose writes wait meanwhile.
     (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES", (0, 1, 2)),
     (["BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT"], "BACKUP STAGE END", (0, 1, 2)),
     (["BACKUP STAGE START", "BACKUP STAGE BLOCK_DDL"], "BACKUP STAGE END", (1,)),
@@ -208,7 +209,7 @@ def test_a_backup_of_a_busy_server_restores_to_a_consistent_state(sandbox_factor
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    # Each client's rows as they were after one of its requests; what came later is in the binary log.
+    # Each client's rows are as after one of its requests; later requests are in the binary log.
     restored = sandbox_factory("--log-bin=bin", "--server-id=2")
     restored.stop()
     shutil.rmtree(restored.env["DATADIR"])
@@ -217,7 +218,7 @@ def test_a_backup_of_a_busy_server_restores_to_a_consistent_state(sandbox_factor
     for client in load.clients:
         client.answered = 0
     load.check(restored)
-    # From the place that the backup names, the binary log leads to the present.
+    # From the position that the backup records, the binary log leads to the present.
     (named,) = target.glob("*_binlog_info")  # xtrabackup_, or mariadb_backup_ in later series
     position = named.read_text().split()[2]
     restored.execute(f"SET GLOBAL gtid_slave_pos = '{position}'", "CREATE USER x@'127.0.0.1' IDENTIFIED BY 'x'")

@@ -9,7 +9,7 @@ import pytest
 ROWS = 2_000_000
 PART = 500_000  # rows in one statement
 MEMORY_KIB_MAX = 64 * 1024
-# One of the two bounds a time, and the other shall not make the table a second time.
+# Either of its two bounds takes long, and another process must not build the table a second time.
 pytestmark = pytest.mark.alone
 
 
@@ -23,7 +23,7 @@ def big(module_factory):
     )
     columns = ", ".join(f"c{number} INT NOT NULL" for number in range(1, 12))
     numbers = ", ".join(f"seq % {number + 1}" for number in range(1, 12))
-    # In parts, for one statement has 60 seconds on a busy machine.
+    # In parts, because one statement has 60 seconds on a busy machine.
     inserts = (
         "INSERT INTO person SELECT seq, CONCAT('name', seq), CONCAT('user', seq, '@example.org'), "
         f"'2012-08-01 00:00:00', {numbers} FROM seq_{first}_to_{first + PART - 1}"
@@ -49,7 +49,7 @@ def test_lookups(big):
 
 def test_a_scan_of_everything_streams_while_others_are_served(big):
     names = ["id", "name", "email", "created"] + [f"c{number}" for number in range(1, 12)]
-    big.query("SELECT COUNT(c11) FROM person", database="test")  # the pages are in memory before it is measured
+    big.query("SELECT COUNT(c11) FROM person", database="test")  # reads the pages into memory before the measurement
     seen = {"ids": 0, "count": 0, "values": 0, "peak": 0}
     before = big.memory_kib("RssAnon")
 

@@ -1,4 +1,4 @@
-"""What doors write reaches the binary log as row events with GTIDs, and from there replicas, backups and recovery."""
+"""The doors' writes reach the binary log as row events with GTIDs, and from there replicas, backups and recovery."""
 import contextlib
 import os
 import subprocess
@@ -15,7 +15,7 @@ PROGRAMS = SERVER_DIR / "root" / "usr" / "bin"
 
 
 def events(server, database=None):
-    """(type, text) of everything in the binary logs."""
+    """(type, text) of all events in the binary logs."""
     found = []
     for name, *_ in server.query("SHOW BINARY LOGS"):
         found += [(kind, text) for _, _, kind, _, _, text in server.query(f"SHOW BINLOG EVENTS IN '{name}'")]
@@ -67,7 +67,8 @@ TABLES_OF_ALL_KINDS = (
 
 
 def write_everywhere(server, database):
-    """Writes of every kind to tables of every kind, alone and many at once; returns how many changed something."""
+    """Makes every kind of write to every kind of table, singly and many at once; returns the number of effective
+    ones."""
     requests = [
         ("P", 1, database, "keyless", "id", "id,v"),
         ("P", 2, database, "parts", "PRIMARY", "id,k,v"),
@@ -101,7 +102,7 @@ def write_everywhere(server, database):
             (number, ">=", 1, 7, 2, 0, "D"),
             (number, "=", 1, 6, 1, 0, "@", 0, 2, 3, 6, "U?", 6, "in a list"),
         ]
-        refusals += 1  # two rows cannot have one id
+        refusals += 1  # two rows cannot have the same id
         requests += [
             (number, "U", 2, 1, "upserted"),
             (number, "U", 2, 30, "upserted"),
@@ -247,7 +248,7 @@ def test_filters_of_the_binary_log_are_honoured(sandbox_factory, option):
 
 
 def test_settings_of_the_server_hold_from_the_next_write_on(sandbox_factory):
-    """A door never connects anew, as SQL clients do to follow SET GLOBAL."""
+    """A door's connection never ends, whereas SQL clients reconnect to follow SET GLOBAL."""
     server = sandbox_factory("--log-bin=bin", "--server-id=1")
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, at TIMESTAMP NULL)", database="test")
     with server.hs_wr() as client:
@@ -263,7 +264,7 @@ def test_settings_of_the_server_hold_from_the_next_write_on(sandbox_factory):
 
 
 def logged_inserts(server, logs):
-    """How many inserted rows these binary logs hold."""
+    """The number of inserted rows in these binary logs."""
     files = [f"{server.env['DATADIR']}/{name}" for name in logs]
     text = subprocess.run(
         [PROGRAMS / "mariadb-binlog", "--no-defaults", "--verbose", *files], capture_output=True, check=True
@@ -273,7 +274,7 @@ def logged_inserts(server, logs):
 
 @contextlib.contextmanager
 def read_on(server):
-    """A neighbour on the same worker that has ten finds under way all the time, and gets ten answers each time."""
+    """A client of the same worker that always has ten finds in flight, and gets ten answers each time."""
     stop, problems = threading.Event(), []
 
     def run():
@@ -308,7 +309,7 @@ def test_a_batch_too_large_for_the_binary_log_is_written_in_parts(sandbox_factor
     with server.hs_wr(timeout=30) as client, read_on(server):
         client.open(0, "test", "t", "id,v")
         number = 0
-        # Whichever row of a batch it is that the log has no room for: all that is acknowledged is in table and log.
+        # Whichever row of a batch does not fit into the log: every acknowledged row is in the table and in the log.
         for size in range(20, 120):
             replies = client.pipeline(*[(0, "+", 2, number + key, "x" * size) for key in range(100)])
             assert replies == [["0", "1"]] * 100
@@ -336,7 +337,7 @@ def test_an_edit_too_large_for_the_binary_log_is_refused_whole(sandbox_factory):
 
 
 def test_rows_with_more_and_fewer_values_in_one_batch(servers):
-    """With the smallest row image the log has only the columns that a row was given."""
+    """With the minimal row image the log contains only the columns that a row was given."""
     primary, replica = servers
     primary.execute(
         "SET GLOBAL binlog_row_image = MINIMAL",

@@ -1,10 +1,10 @@
-"""Texts of Redis and memcached clients, which are UTF-8, in columns of other character sets: as a client of SQL with
-utf8mb4 writes and reads them. HandlerSocket's are the column's bytes."""
+"""Texts of Redis and memcached clients, which are UTF-8, in columns of other character sets: read and written as by an
+SQL client with utf8mb4. HandlerSocket sends and receives the column's bytes."""
 import pytest
 from support.mc import map_table
 from support.waiting import until
 
-# A text that the character set has, and one that it has not.
+# A text that the character set can encode, and one that it cannot.
 SETS = {
     "latin1": ("Grüße, €5", "žluťoučký"),
     "latin2": ("žluťoučký kůň", "привет"),

@@ -1,4 +1,5 @@
-"""Many writers of the same rows: no update is lost, no reply is wrong, and nobody waits long for a neighbour's lock."""
+"""Many writers of the same rows: no update is lost, no reply is wrong, and nobody waits long for another client's
+lock."""
 import contextlib
 import random
 import statistics
@@ -29,7 +30,7 @@ def crowded(tmp_path_factory):
 
 @pytest.fixture
 def rows(crowded, request):
-    """A table t of 100 rows in a database of its own; the name of that."""
+    """A table t of 100 rows in a new database; returns the database's name."""
     name = f"t{name_of(request)}"
     crowded.execute(
         f"CREATE DATABASE {name}",
@@ -52,7 +53,7 @@ def add(key, number=1):
 
 
 def together(functions, seconds=120):
-    """Runs all at once, and raises what one of them raised."""
+    """Runs all functions at once, and raises the exception of one of them."""
     problems, start = [], threading.Barrier(len(functions))
 
     def run(function):
@@ -167,12 +168,12 @@ def test_deadlocks_lose_nothing_and_answer_nothing_wrong(crowded, rows, triggers
     ]
     if triggers:
         assert crowded.query("SELECT SUM(n) FROM sums", database=rows) == [(sum(added),)]
-    # SQL would have seen every deadlock; here it takes several in a row.
+    # SQL would detect every deadlock; the door retries, and reports one only after several in a row.
     assert set(refused) <= {b"1\t1\t149"} and sum(refused.values()) < sum(added) / 100, refused
 
 
 def latencies(server, database, seconds, busy=50):
-    """Milliseconds of single updates of `busy` clients, each of a row of its own."""
+    """Milliseconds of single updates while `busy` clients update rows of their own."""
     taken, lock, end = [], threading.Lock(), time.monotonic() + seconds
 
     def run(key):
@@ -210,11 +211,11 @@ def test_a_locked_row_holds_up_its_client_alone(sandbox_factory, workers):
         begin = time.monotonic()
         waiting.send(add(1) + add(2))
         held = latencies(server, "test", 1.2)
-        # It gives up when SQL would.
+        # It times out when SQL would.
         assert waiting.line() == LOCKED
         assert 1.9 < time.monotonic() - begin < 4
         assert waiting.line() == UPDATED
-        # Or it is answered as soon as the lock is free.
+        # Or it is answered as soon as the lock is released.
         other.send(b"0\t=\t1\t1\n" + add(1))
         assert other.line() == b"0\t1\t0"
         holder.commit()
@@ -280,7 +281,7 @@ def test_kill_of_write_workers_loses_nothing(crowded):
                 "SELECT id FROM information_schema.processlist WHERE user = 'postern' AND command = 'Query'"
             )
             for (thread,) in found:
-                # It may have nothing to do any more, and is no connection then.
+                # The thread may be idle by now, and is no connection then.
                 with contextlib.suppress(pymysql.Error):
                     connection.cursor().execute(
                         f"{chance.choice(['KILL', 'KILL QUERY', 'KILL SOFT', 'KILL HARD'])} {thread}"
@@ -319,7 +320,7 @@ def test_uninstall_does_not_wait_for_a_row_lock(sandbox_factory):
 
 @pytest.mark.alone
 def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
-    """The lane of writes that are run alone: one that waits inside a trigger does not stop the others for long."""
+    """Writes that run alone share a lane: one that waits inside a trigger does not block the others for long."""
     server = sandbox_factory("--innodb-lock-wait-timeout=5")
     for name in ("t", "u"):
         server.execute(
@@ -352,7 +353,8 @@ def test_a_write_that_waits_with_locks_holds_up_no_other_table(sandbox_factory):
 @pytest.mark.parametrize("scan_threads", [1, 2])
 @pytest.mark.alone
 def test_many_waiters_for_rows_hold_up_no_other_table(sandbox_factory, scan_threads, lone):
-    """Each waiter had a thread of the slow lane for 50 ms, again and again: others took 100 times as long after 100."""
+    """Each waiter occupied a thread of the slow lane for 50 ms, again and again: with 100 waiters others took 100 times
+    as long."""
     server = sandbox_factory(f"--handlersocket-scan-threads={scan_threads}", "--innodb-flush-log-at-trx-commit=2")
     many = 100
     server.execute(

@@ -1,4 +1,4 @@
-"""The executor contract's suite, which the unit tests run over the engine in memory, over the real one."""
+"""Runs the executor contract's suite, which the unit tests run over the fake engine, over the real one."""
 import contextlib
 import json
 import os
@@ -12,7 +12,7 @@ SECONDS_MAX = 180
 
 
 def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
-    # The server's environment reaches the suite; its socket is where the sandbox always puts it.
+    # The suite gets the server's environment; the sandbox always puts the socket in the same place.
     report = tmp_path / "report.json"
     server = sandbox_factory(start=False)
     client = SERVER_DIR / "root" / "usr" / "bin" / "mariadb"
@@ -29,7 +29,7 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
     shutil.copy(TESTED, server.query("SELECT @@plugin_dir")[0][0])
     server.execute("INSTALL SONAME 'contract_test'")
     until(report.exists, SECONDS_MAX)
-    server.execute("UNINSTALL SONAME 'contract_test'")  # waits for the suite to end
+    server.execute("UNINSTALL SONAME 'contract_test'")  # waits until the suite ends
     results = json.loads(report.read_text())
     failures = [
         f"{case['name']}: {failure['failure']}"
@@ -45,9 +45,9 @@ def test_the_engine_keeps_the_contract(sandbox_factory, tmp_path):
 
 
 def shapes_in_sql(server, statement):
-    """The column definitions of a statement's result, for a session that wants nothing converted."""
+    """The column definitions of a statement's result, for a session without character set conversion."""
     with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute("SET character_set_results = NULL")
         cursor.execute(statement)
-        fields = cursor._result.fields  # pymysql's description leaves out flags and character sets
+        fields = cursor._result.fields  # pymysql's description omits flags and character sets
         return [(one.name, one.type_code, one.scale, one.flags, one.charsetnr, one.length) for one in fields]

@@ -1,6 +1,6 @@
-"""SIGKILL under write load: acknowledged writes are there, and no write is there by half.
+"""SIGKILL under write load: acknowledged writes survive, and every write is applied whole or not at all.
 
-POSTERN_ROUNDS: how often, 3 by default.
+POSTERN_ROUNDS: the number of kills, 3 by default.
 """
 import os
 import random
@@ -12,7 +12,7 @@ ROUNDS = int(os.environ.get("POSTERN_ROUNDS", "3"))
 DURABLE = ("--sync-binlog=1", "--innodb-flush-log-at-trx-commit=1", "--handlersocket-threads-wr=2")
 EXTRA = (
     "CREATE TABLE log (no BIGINT AUTO_INCREMENT PRIMARY KEY, client INT, id INT, n INT)",
-    # Every change of b leaves a line in another table, in the same transaction.
+    # Every change of b adds a row to another table, in the same transaction.
     "CREATE TRIGGER b_i AFTER INSERT ON b FOR EACH ROW INSERT INTO log (client, id, n) VALUES (NEW.client, NEW.id, NEW.n)",
     "CREATE TRIGGER b_u AFTER UPDATE ON b FOR EACH ROW INSERT INTO log (client, id, n) VALUES (NEW.client, NEW.id, NEW.n - OLD.n)",
     "CREATE TRIGGER b_d AFTER DELETE ON b FOR EACH ROW INSERT INTO log (client, id, n) VALUES (OLD.client, OLD.id, -OLD.n)",
@@ -20,7 +20,7 @@ EXTRA = (
 
 
 def check_log(server, database):
-    """The triggers' lines add up to the rows' values."""
+    """The rows that the triggers added sum up to the values in b."""
     assert server.query(
         "SELECT client, id, SUM(n) FROM log GROUP BY client, id HAVING SUM(n) <> 0 ORDER BY 1, 2", database=database
     ) == server.query("SELECT client, id, n FROM b WHERE n <> 0 ORDER BY 1, 2", database=database)

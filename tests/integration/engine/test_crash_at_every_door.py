@@ -1,9 +1,9 @@
-"""SIGKILL while all doors write, with readers, in every way to commit: acknowledged writes are there, once.
+"""SIGKILL while all doors write, with readers, in every way to commit: acknowledged writes are applied, once.
 
-Each client counts in a row of its own and in one that its door shares; the rows hold as many as were acknowledged, but
-for the one request of each client that was under way.
+Each client counts in a row of its own and in one that its door's clients share; the rows equal the acknowledged counts,
+except for each client's one request in flight.
 
-POSTERN_ROUNDS: how often, 2 by default. POSTERN_SEED repeats a run's choices.
+POSTERN_ROUNDS: the number of kills, 2 by default. POSTERN_SEED repeats a run's choices.
 """
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""DDL, table locks and backups go ahead at once, whatever clients hold open or however hard they push."""
+"""DDL, table locks and backups proceed at once, whatever clients hold open and however much they send."""
 import contextlib
 import statistics
 import threading
@@ -24,7 +24,7 @@ def fill(server, database, table="t", engine="InnoDB"):
 
 
 class Crowd:
-    """Idle and busy clients that all hold the table's index open, on both ports."""
+    """Idle and busy clients on both ports that all hold the table's index open."""
 
     def __init__(self, server, database, table="t"):
         self.server, self.names = server, (database, table, "id,v")
@@ -221,7 +221,7 @@ def test_a_scan_gives_way_and_goes_on(server, database):
             client.open(0, database, "big", "id,a", index=index)
             client.send(f"0\t{operator}\t1\t{key}\t1000000\n".encode())
             received = client.socket.recv(1 << 16)
-            # In the middle of a reply, first with a client that reads nothing at all.
+            # In the middle of a reply, first with a client that never reads.
             assert timed(connection.cursor(), "ALTER TABLE big COMMENT 'stalled'") < 5 * WAIT_MS_MAX
             chunks = [received]
             while not chunks[-1].endswith(b"\n"):

@@ -1,7 +1,8 @@
-"""Every storage engine that the distribution packages, asked everything: the answer is InnoDB's, or words.
+"""Every storage engine that the distribution packages, with every kind of request: the answer equals InnoDB's, or is an
+error.
 
-Each request is sent together with the same one to an InnoDB neighbour, which is the judge; after a write the rows of
-both tables must be the same. tests/support/engines.py lists the refusals of each engine, and there may be no others.
+Each request is also sent to an InnoDB table with the same rows, whose answer is the right one; after a write both
+tables must have the same rows. tests/support/engines.py lists the refusals of each engine; there may be no others.
 """
 import contextlib
 import os
@@ -23,7 +24,7 @@ IN_VAIN_SECONDS_MAX = 15  # Spider tries to connect for two seconds before it gi
 
 @pytest.fixture(scope="module")
 def fetched_engines():
-    """The libraries that could be had."""
+    """The libraries that are available."""
     subprocess.run([ROOT / "tools" / "server", "engines", FOLDER], capture_output=True, check=False, timeout=280)
     settings = FOLDER / "engines.env"
     missing = parse_env(settings.read_text())["ENGINES_MISSING"] if settings.exists() else None
@@ -79,7 +80,7 @@ def rows(bench, table):
 
 
 def slots(client, tables, names):
-    """Opens the indexes named of all tables; their numbers by (table, name)."""
+    """Opens the named indexes of all tables; returns their ids by (table, name)."""
     numbers = {}
     for table in tables:
         for name in names:
@@ -141,11 +142,11 @@ def test_finds(bench, engine, tables):
                     assert in_words(ours), told
                 elif not engine.keeps and judge[0] == "0":
                     assert ours == judge[:2], told
-                elif index == "k" and None in tokens:  # rows of one key come in any order
+                elif index == "k" and None in tokens:  # rows with equal keys come in any order
                     assert len(ours) == len(judge), told
                     if tokens[-2:] == (100, 0):
                         assert in_rows(ours, 4) == in_rows(judge, 4), told
-                elif index == "k" and tokens[0] in ("<", "<="):  # those with NULL at the end likewise
+                elif index == "k" and tokens[0] in ("<", "<="):  # rows with NULL at the end likewise
                     assert in_rows(ours, 4)[0] == in_rows(judge, 4)[0] and len(ours) == len(judge), told
                 else:
                     assert ours == judge, told
@@ -164,7 +165,7 @@ def test_writes(bench, engine, tables):
             if not engine.keeps:
                 assert ours[0] in "01" and not after, told
             elif refuses(engine, index, tokens):
-                # Nothing is found, nothing is refused.
+                # A find without a match, which no engine refuses.
                 assert after == before and (in_words(ours) or ours == judge), told
             elif judge[0] != "0":
                 assert in_words(ours) and after == expected, told
@@ -180,7 +181,7 @@ def test_writes(bench, engine, tables):
 
 
 def test_a_batch_of_all_engines(bench):
-    """Finds and writes of all tables in one batch: nobody suffers from his neighbours."""
+    """Finds and writes of all tables in one batch: no engine disturbs another."""
     usable = [
         engine for engine in ENGINES if engine.opens and (not engine.library or engine.library in bench.libraries)
     ]
@@ -208,7 +209,8 @@ def test_a_batch_of_all_engines(bench):
 
 
 def test_rocksdb_reads_the_rows_that_it_will_delete(bench):
-    """With rocksdb_blind_delete_primary_key a DELETE by key reads nothing but keys; ours must read what filters look at."""
+    """With rocksdb_blind_delete_primary_key a DELETE by key reads only keys; the door must also read the columns of
+    filters."""
     need(bench, "rocksdb")
     bench.execute(
         "CREATE OR REPLACE TABLE blind (id INT PRIMARY KEY, v INT) ENGINE=ROCKSDB",
@@ -223,7 +225,7 @@ def test_rocksdb_reads_the_rows_that_it_will_delete(bench):
 
 
 def test_tables_without_rows_of_their_own(bench):
-    """SEQUENCE walks upwards only; SPHINX is not opened; OQGRAPH answers as SQL does, and takes nothing."""
+    """SEQUENCE only walks upwards; SPHINX cannot be opened; OQGRAPH answers as SQL does, and refuses writes."""
     bench.execute(
         "CREATE OR REPLACE TABLE sphinx (id INT UNSIGNED NOT NULL, weight INT NOT NULL, query VARCHAR(99) NOT NULL,"
         " KEY (query)) ENGINE=SPHINX CONNECTION='sphinx://127.0.0.1:9/t'",
@@ -335,7 +337,7 @@ def test_memcached(bench, containers):
 
 @pytest.mark.parametrize("table", ["archive", "blackhole", "connect", "federated", "mroonga"])
 def test_memcached_over_a_table_that_cannot_store(bench, containers, table):
-    """FEDERATED does not say which key a new row has met, so an existing item cannot be set anew."""
+    """FEDERATED does not report which key a new row violates, so an existing item cannot be set again."""
     if (table, table) not in containers:
         pytest.skip(f"the package of {table} cannot be had here")
     with bench.mc(timeout=60) as client:
@@ -374,7 +376,7 @@ def refused_everything(bench, table, opens=True):
 
 
 def test_another_server_that_is_down(bench):
-    """Answered in words, again and again; the handler keeps nothing of a request that failed."""
+    """Every request gets an error, and the handler keeps no state of a failed one."""
     need(bench, "spider")
     engine = next(engine for engine in ENGINES if engine.name == "spider")
     bench.execute(f"CREATE OR REPLACE TABLE down {engine.make.replace('{port}', '9')}", database=DATABASE)
@@ -414,7 +416,7 @@ def test_a_file_that_is_missing(bench, kind, rows_file):
 
 
 def test_a_table_that_is_marked_as_crashed(bench):
-    """By a file that is too short, as after a crash of the machine."""
+    """Truncates a file, as a crash of the machine can."""
     bench.execute(
         f"CREATE OR REPLACE TABLE crashed {engines.SHAPE} ENGINE=Aria",
         "INSERT INTO crashed SELECT seq, seq, seq, seq" " FROM seq_1_to_50",
@@ -427,7 +429,7 @@ def test_a_table_that_is_marked_as_crashed(bench):
 
 
 def test_ddl_and_kill_while_another_server_is_asked(bench):
-    """A find that Spider waits for can be killed, and DDL gets its turn when it is over."""
+    """A find that waits for Spider can be killed, and DDL proceeds when it has ended."""
     need(bench, "spider")
     engine = next(engine for engine in ENGINES if engine.name == "spider")
     renew(bench, engine)

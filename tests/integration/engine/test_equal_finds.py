@@ -1,11 +1,11 @@
-"""Equal finds of one batch are answered from one read; only the speed and the counters show it."""
+"""Equal finds in one batch share one read; only the speed and the counters show it."""
 import contextlib
 import threading
 
 import pytest
 from support.waiting import until
 
-FINDS = 200  # of one send: some 100 of them are in one batch
+FINDS = 200  # sent at once: about 100 of them are in one batch
 ROUNDS = 60
 
 

@@ -1,4 +1,4 @@
-"""The primary is killed under load: under semi-sync a replica has all that any door had acknowledged."""
+"""The primary is killed under load: with semi-sync a replica has everything that any door acknowledged."""
 import contextlib
 import subprocess
 import threading
@@ -31,7 +31,7 @@ def nodes(tmp_path):
 
 
 class Writer(threading.Thread):
-    """Writes one row after the other until the server is gone; knows the acknowledged ones."""
+    """Writes rows one after another until the server is gone, and records the acknowledged ones."""
 
     def __init__(self, writes):
         super().__init__()
@@ -104,7 +104,7 @@ def test_nothing_acknowledged_is_lost_with_the_primary(nodes):
     for writer in writers:
         writer.join()
 
-    for replica in replicas:  # the received log is applied before anything is compared
+    for replica in replicas:  # the received log is applied before the comparison
         replica.execute("STOP SLAVE IO_THREAD")
         until(
             lambda replica=replica: replica.query(

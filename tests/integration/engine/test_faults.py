@@ -1,5 +1,5 @@
-"""Calls of the storage engine that fail, before or after they have changed the row: the door's answers agree with the
-table, the binary log and a replica. The library that is loaded here fails them as rows ask for (the column `fault`,
+"""Storage engine calls that fail, before or after they changed the row: the door's answers agree with the table, the
+binary log and a replica. The library loaded here makes calls fail as rows request (in the column `fault`,
 src/engine/mariadb/tables/testing)."""
 import random
 import threading
@@ -40,7 +40,7 @@ def database(servers, request):
 
 
 class Owner:
-    """One client with rows of its own, in all tables, and their expected values by its answers."""
+    """A client with rows of its own in all tables, and their expected values according to its answers."""
 
     def __init__(self, server, database, number, seed):
         self.server, self.database, self.number = server, database, number
@@ -51,7 +51,7 @@ class Owner:
         self.told = {True: 0, False: 0}
 
     def fault(self):
-        """A fault, or none; whether an op with it can succeed, and whether it can fail."""
+        """A fault or none; whether an op with it can succeed, and whether it can fail."""
         if self.chance.random() < 0.6:
             return None
         code = self.chance.choice(CODES)
@@ -99,7 +99,7 @@ class Owner:
         )
 
     def hear(self, line, kind, table, key, to, value, fault):
-        """The row by the answer, if that is true; the end of the test shows whether it is."""
+        """Notes the row that an answer implies; the end of the test shows whether the answer was true."""
         rows = self.rows[table]
         done = line.startswith(b"0\t")
         self.told[done] += 1
@@ -176,8 +176,8 @@ def test_every_code_ends_its_own_op_and_no_other(servers, database, table, when)
 
 
 def test_a_wait_for_the_row_is_not_taken_for_one_of_the_call_that_failed(servers, database):
-    """A change that met a lock on its way to the row, got it, and then fails with a code that waits end with: the row was
-    changed all the same, so what shares the run must not be committed with it."""
+    """A change waited for a lock, got it, and then fails with a code that ends waits: the row was changed all the same,
+    so the rest of its run must not be committed with it."""
     primary, replica = servers
     primary.execute(
         "CREATE TABLE met (id INT PRIMARY KEY, v VARCHAR(20), fault VARCHAR(40))",
@@ -188,7 +188,7 @@ def test_a_wait_for_the_row_is_not_taken_for_one_of_the_call_that_failed(servers
     start, problems = threading.Barrier(2), []
 
     def change(kind):
-        """Both change the same row at once; the rest of the run is the client's own."""
+        """Both clients change the same row at once; the rest of the run is the client's own."""
         own = 2001 if kind == "good" else 3001
         fault = b"\0" if kind == "good" else b"after 188"  # HA_ERR_ABORTED_BY_USER
         try:

@@ -1,5 +1,5 @@
-"""Random finds and changes by index in every storage engine, partitioned or not: each meets the rows that the index
-holds for it, no other, none twice. SEED=N chooses others."""
+"""Random finds and changes by index in every storage engine, partitioned or not: each finds exactly the rows that
+match, once. SEED=N chooses others."""
 import functools
 import random
 
@@ -8,7 +8,7 @@ from support import seeds
 
 ROWS, FINDS, CHANGES = 40, 120, 25
 COLUMNS = ["id", "a", "b", "c"]
-# name, columns, how many bytes of the last one it holds
+# name, columns, bytes of the last column in the index
 INDEXES = [
     ("PRIMARY", ["id"], None),
     ("ab", "ab", None),
@@ -41,14 +41,14 @@ def definition(engine, partitions):
 
 
 def compare(one, other):
-    """NULL is below every value."""
+    """Compares keys; NULL is below every value."""
     if one is None or other is None:
         return (one is not None) - (other is not None)
     return (one > other) - (one < other)
 
 
 def order(row, columns, key):
-    """The row's first key parts and the key."""
+    """The row's leading key parts and the key."""
     for column, value in zip(columns, key):
         result = compare(row[column], value)
         if result:
@@ -90,7 +90,7 @@ def request(find, limit=1000):
 
 
 def expected(rows, find):
-    """For each key value the rows, and whether only the first of them is asked for."""
+    """For each key value the matching rows, and whether only the first one is returned."""
     number, operator, key, in_list = find
     columns = list(INDEXES[number][1])
     keys = [[*key[:-1], value] for value in in_list] if in_list else [key]
@@ -101,7 +101,7 @@ def expected(rows, find):
 
 
 def order_as_index(row, number, columns, key, operator):
-    # `=` with a value that is no longer than the index's prefix compares the prefix.
+    # `=` with a value that is no longer than the index's prefix compares prefixes.
     prefix = INDEXES[number][2]
     if operator == "=" and prefix and len(key) == len(columns) and key[-1] is not None and len(key[-1]) <= prefix:
         row = {**row, columns[-1]: row[columns[-1]] and row[columns[-1]][:prefix]}
@@ -135,7 +135,7 @@ def ends(group, columns, operator):
 
 def check_change(server, database, client, rows, find, delete, seed):
     if find[3] and find[1] != "=":
-        return  # which of equal rows is the first is nobody's business
+        return  # any of the equal rows may be the first
     wanted = {row["id"] for group in expected(rows, find) for row in group}
     reply = client.request(*request(find), *(["D"] if delete else ["U", 1]))
     told = [row["id"] for group in expected(rows, find) for row in group]

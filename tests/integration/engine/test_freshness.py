@@ -1,4 +1,4 @@
-"""Reads see all commits before they were sent, nothing else, and all of a batch sees the same."""
+"""A read sees all earlier commits and no uncommitted change, and all reads of a batch see the same snapshot."""
 import contextlib
 import random
 import threading
@@ -20,7 +20,7 @@ def test_committed_rows_are_seen(server, database):
         cursor.execute("BEGIN")
         cursor.execute("UPDATE t SET v = -1")
         cursor.execute("INSERT INTO t VALUES (2, 2)")
-        for client in clients:  # neither sees it nor waits for its row locks
+        for client in clients:  # clients neither see it nor wait for its row locks
             assert client.request(0, "=", 1, 1) == ["0", "1", str(ROUNDS - 1)]
             assert client.request(0, "=", 1, 2) == ["0", "1"]
         cursor.execute("ROLLBACK")

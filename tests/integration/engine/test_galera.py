@@ -1,4 +1,4 @@
-"""A node of a Galera cluster: it reads and writes when SQL does. test_galera_cluster.py has several."""
+"""A node of a Galera cluster reads and writes when SQL does. test_galera_cluster.py tests several nodes."""
 import contextlib
 import socket
 import subprocess
@@ -9,7 +9,7 @@ from support.mc import ServerSays, until_mapped
 from support.server import BUILD, ROOT
 from support.waiting import until
 
-CANNOT_BE_HAD = 3  # what tools/server exits with then
+CANNOT_BE_HAD = 3  # exit code of tools/server if it cannot provide the server
 SENTENCE = "WSREP has not yet prepared node for application use"
 
 
@@ -30,7 +30,7 @@ def galera_provider():
 
 @pytest.fixture(scope="module")
 def node(module_factory):
-    """A cluster of one, on loopback."""
+    """A cluster of one node, on loopback."""
     library = galera_provider()
     port = free_port()
     server = module_factory(
@@ -39,7 +39,7 @@ def node(module_factory):
         "--wsrep-cluster-address=gcomm://",
         f"--wsrep-node-address=127.0.0.1:{port}",
         f"--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:{port};ist.recv_addr=127.0.0.1:{free_port()};pc.wait_prim=no",
-        "--loose-plugin-wsrep-provider=OFF",  # with it later series take no wsrep_provider_options at run time
+        "--loose-plugin-wsrep-provider=OFF",  # with it, later series refuse wsrep_provider_options at run time
         "--wsrep-sst-method=skip",
         "--binlog-format=ROW",
         "--innodb-autoinc-lock-mode=2",
@@ -62,7 +62,7 @@ def becomes(node, ready):
 
 @contextlib.contextmanager
 def without_quorum(node):
-    node.execute("SET GLOBAL wsrep_cluster_address = 'gcomm://127.0.0.1:1'")  # nobody is there
+    node.execute("SET GLOBAL wsrep_cluster_address = 'gcomm://127.0.0.1:1'")  # no node listens there
     becomes(node, False)
     try:
         yield
@@ -153,7 +153,7 @@ def test_no_write_is_made_where_dirty_reads_are(node):
 
 
 def test_a_transaction_that_is_too_large_fails(node):
-    """wsrep_max_ws_size; requests that share a transaction with it are not taken along."""
+    """wsrep_max_ws_size is exceeded; other requests in the transaction do not fail with it."""
     node.execute("CREATE OR REPLACE TABLE large (k INT PRIMARY KEY, v LONGBLOB)", database="test")
     node.execute("SET GLOBAL wsrep_max_ws_size = 100000")
     try:
@@ -167,7 +167,7 @@ def test_a_transaction_that_is_too_large_fails(node):
 
 
 def test_wsrep_on_is_switched_at_run_time(node):
-    """As for SQL, writes meanwhile stay on this node."""
+    """As with SQL, writes meanwhile stay on this node."""
     with node.hs_wr() as writer:
         writer.open(0, "test", "t", "k,v")
         before = int(node.status("wsrep_replicated")["wsrep_replicated"])

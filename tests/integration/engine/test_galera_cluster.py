@@ -1,4 +1,4 @@
-"""Three nodes of a Galera cluster: a write through a door of one is on all, and its answer is true."""
+"""Three nodes of a Galera cluster: a write through a door of one reaches all, and its answer is true."""
 import contextlib
 import os
 import signal
@@ -23,7 +23,7 @@ from support.galera import (
 from support.server import ROOT
 from support.waiting import until
 
-# Errors for a write that was not made: lost to others again and again, or the node is not ready.
+# Errors of writes that were not made: certification failed again and again, or the node is not ready.
 ERRORS_WITHOUT_A_WRITE = ("149", "WSREP has not yet prepared node for application use", "Deadlock found", "146")
 
 
@@ -84,7 +84,7 @@ def test_every_door_of_every_node_writes_for_all(cluster):
 
 
 def test_a_write_that_loses_to_another_node_is_run_again(cluster):
-    """All add to one row: most transactions are lost to another node's, and no answer is wrong."""
+    """All nodes add to one row: most transactions lose certification, and no answer is wrong."""
     cluster.nodes[1].execute("REPLACE INTO t VALUES (1, 0)", database="test")
     cluster.same_everywhere("SELECT v FROM test.t WHERE k = 1")
     writers = [
@@ -136,7 +136,7 @@ def test_redis_transactions_that_lose_are_run_again(cluster):
 
 
 def test_reads_wait_for_other_nodes_where_that_is_asked_for(cluster):
-    """wsrep_sync_wait: what one node has acknowledged another one's door reads."""
+    """wsrep_sync_wait: a door reads all writes that another node has acknowledged."""
     writer_node, reader_node = cluster.nodes[1], cluster.nodes[2]
     reader_node.execute("SET GLOBAL wsrep_sync_wait = 1")
     try:
@@ -157,7 +157,7 @@ def sql_session(server, port):
 
 
 def ask(connection, statement):
-    """Its rows, or the number of the error."""
+    """The answer's rows, or the number of the error."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(statement)
@@ -175,7 +175,7 @@ PREPARED = "SELECT v FROM t WHERE k = ?"
 
 @pytest.fixture
 def aborted(cluster, request):
-    """A session of the second node that rests in a transaction which another node's write has ended."""
+    """A session of the second node whose open transaction was aborted by another node's write."""
     first, second = cluster.nodes[1], cluster.nodes[2]
     first.execute("REPLACE INTO t VALUES (11, 0), (12, 0)", database="test")
     cluster.same_everywhere("SELECT k, v FROM test.t WHERE k IN (11, 12)")
@@ -214,9 +214,9 @@ def test_a_session_resting_in_a_transaction_learns_that_another_node_ended_it(ab
 @BOTH_PORTS
 @pytest.mark.parametrize("command", [b"\x02test", b"\x03SET NAMES utf8mb4", b"\x1a", b"\x18"])
 def test_a_statement_prepared_late_takes_no_error_of_the_transaction(aborted, command):
-    """A worker answered PREPARE; before the command the server has to prepare the statement."""
+    """A worker answered PREPARE; the server has to prepare the statement before the command."""
     wire = sql_wire.Wire(aborted)
-    if command == b"\x18":  # a part of a parameter, which has no answer
+    if command == b"\x18":  # COM_STMT_SEND_LONG_DATA, which has no answer
         wire.send(command[0], struct.pack("<IH", aborted.prepared, 0) + b"11")
         wire.send(0x17, struct.pack("<IBIBBH", aborted.prepared, 0, 1, 0, 1, 0xFD))
     else:
@@ -254,7 +254,7 @@ def test_a_session_may_end_when_another_node_has_ended_its_transaction(cluster, 
 
 @pytest.mark.parametrize("port", ["SQL_PORT", "POSTERN_PORT"])
 def test_ddl_ends_transactions_that_rest_on_all_nodes(cluster, port):
-    """Of sessions that have only read, too: any driver without autocommit."""
+    """Also in sessions that have only read: every driver without autocommit opens such transactions."""
     with contextlib.ExitStack() as opened:
         sessions = []
         for server in cluster.nodes.values():
@@ -272,7 +272,7 @@ def test_ddl_ends_transactions_that_rest_on_all_nodes(cluster, port):
 
 
 def test_transactions_that_rest_and_lose_get_the_error_again_and_again(cluster):
-    """Sessions of all nodes' SQL doors change one row in transactions that rest, and then all commit."""
+    """Sessions of all nodes' SQL doors change one row in open transactions, and then all commit."""
     cluster.nodes[1].execute("REPLACE INTO t VALUES (21, 0)", database="test")
     cluster.same_everywhere("SELECT v FROM test.t WHERE k = 21")
     turns, errors = 25, []
@@ -304,7 +304,7 @@ def answered_by_workers(server):
 
 
 def test_workers_answer_on_a_node_as_elsewhere(cluster):
-    """Reads by key, in and out of transactions, and the small words between them."""
+    """Reads by key, in and outside transactions, with housekeeping statements in between."""
     server = cluster.nodes[1]
     server.execute("REPLACE INTO t VALUES (41, 7)", database="test")
     with contextlib.closing(sql_session(server, "POSTERN_PORT")) as session:
@@ -327,7 +327,7 @@ def test_workers_answer_on_a_node_as_elsewhere(cluster):
 
 
 def test_readers_in_transactions_that_lose_get_an_error(cluster):
-    """They read by key all the time, so that other nodes' writes end their transactions amid a worker's answers."""
+    """Readers by key whose transactions other nodes' writes abort between a worker's answers."""
     first, second = cluster.nodes[1], cluster.nodes[2]
     first.execute("REPLACE INTO t VALUES (51, 0), (52, 0)", database="test")
     cluster.same_everywhere("SELECT v FROM test.t WHERE k = 51")
@@ -366,7 +366,7 @@ def ask_of(server, statement):
 
 
 def test_a_session_that_need_not_wait_for_other_nodes_does_not(cluster):
-    """wsrep_sync_wait is the session's own: a statement of one that has it off waits with nobody."""
+    """wsrep_sync_wait is a session variable: a session that has turned it off never waits."""
     first, second = cluster.nodes[1], cluster.nodes[2]
     first.execute("REPLACE INTO t VALUES (31, 1)", database="test")
     assert cluster.same_everywhere("SELECT v FROM test.t WHERE k = 31") == [(1,)]
@@ -393,7 +393,7 @@ def test_a_session_that_need_not_wait_for_other_nodes_does_not(cluster):
 
 
 def test_a_table_is_altered_under_writes(cluster):
-    """DDL of a node interrupts writes on all; they go on."""
+    """DDL on one node briefly blocks writes on all."""
     writers = [Writer(server, inserts(10_000_000 * node)) for node, server in cluster.nodes.items()]
     for writer in writers:
         writer.start()
@@ -413,7 +413,7 @@ def test_a_table_is_altered_under_writes(cluster):
 
 
 def test_a_node_is_cut_off_under_load(cluster):
-    """It hears of nobody for a while, as across a broken network: the others go on without it, and it comes back."""
+    """The node is isolated for a while, as in a network partition: the others continue without it, and it rejoins."""
     writers = [Writer(server, inserts(40_000_000 * node)) for node, server in cluster.nodes.items()]
     for writer in writers:
         writer.start()
@@ -434,7 +434,7 @@ def test_a_node_is_cut_off_under_load(cluster):
 
 
 def test_a_node_is_killed_under_load(cluster):
-    """Acknowledged writes of any node are on all; the node comes back and has them, too."""
+    """Acknowledged writes of any node are on all; the killed node rejoins and has them, too."""
     writers = [Writer(server, inserts(100_000_000 * node)) for node, server in cluster.nodes.items()]
     for writer in writers:
         writer.start()

@@ -1,4 +1,4 @@
-"""Finds by key answer what SQL would: an oracle computes each answer by comparing and sorting in SQL."""
+"""Finds by key give SQL's answers: an oracle computes each answer by comparing and sorting in SQL."""
 import random
 
 import pytest
@@ -7,7 +7,7 @@ from support import seeds
 ROUNDS = 60
 SQL_OF = {"=": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
-# name, column definition, values (SQL literals), keys to look for: (text on the wire, SQL literal)
+# name, column definition, values (SQL literals), keys to find: (text on the wire, SQL literal)
 KINDS = [
     (
         "int",
@@ -166,7 +166,7 @@ def test_every_operator_on_every_kind_of_key(server, database, kind, direction, 
             for operator in SQL_OF:
                 got = door(client, operator, wire)
                 upwards = operator in ("=", ">", ">=")
-                # Operators follow the order of the index: in a descending one, > walks to smaller values.
+                # Operators follow the index order: in a descending index > walks to smaller values.
                 comparison = (
                     SQL_OF[operator] if not direction else SQL_OF[operator].translate(str.maketrans("<>", "><"))
                 )

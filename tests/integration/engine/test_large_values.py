@@ -1,5 +1,5 @@
-"""Values of many sizes, around every bound that a reply meets, through both doors and to many clients at once: each
-answer is whole and in its place, whether it was made in a turn or in the slow lane."""
+"""Values of sizes around every limit that a reply meets, through two doors and for many clients at once: each answer is
+complete and in order, whether it was made in a worker's turn or in the slow lane."""
 import random
 import re
 import socket
@@ -35,7 +35,7 @@ def on_the_wire(value):
 
 @pytest.fixture(scope="module")
 def large(module_factory):
-    """A server with one thread for each door, and the answer to a get of each value through either."""
+    """A server with one thread for each door, and the expected answer to a get of each value through either."""
     server = module_factory(
         "--handlersocket-threads=1", "--memcached-threads=1", "--max-allowed-packet=64M", containers=True
     )
@@ -43,7 +43,7 @@ def large(module_factory):
     server.execute("CREATE TABLE test.large (k INT PRIMARY KEY, v LONGBLOB NOT NULL) ENGINE=InnoDB")
     values = {}
     for size in SIZES:
-        # Text without anything to escape, and bytes of every kind.
+        # Text that needs no escapes, and bytes of every kind.
         values[len(values)] = b"0123456789abcdef" * (size // 16) + b"x" * (size % 16)
         values[len(values)] = source.randbytes(size)
     for key, value in values.items():
@@ -58,7 +58,7 @@ def large(module_factory):
 
 
 def take(connection, count):
-    """So many bytes that come next."""
+    """Receives the next so many bytes."""
     pieces = []
     while count:
         piece = connection.socket.recv(min(count, 1 << 20))
@@ -123,8 +123,8 @@ def test_many_clients_each_with_many_under_way(large, door):
 
 @pytest.mark.parametrize("door", ["hs", "mc"])
 def test_a_batch_of_large_rows_needs_no_slow_lane(large, door):
-    """Thirty clients ask for a MiB each before the first has its answer: what one batch has had enough of is for the
-    next turn, and nobody's row is read twice."""
+    """Thirty clients ask for a MiB each before the first has its answer: what exceeds one batch is served in the next
+    turn, and no row is read twice."""
     server, answers = large
     name = f"{'handlersocket' if door == 'hs' else 'memcached'}_slow_finds"
     key = 2 * SIZES.index(1024 * KIB)

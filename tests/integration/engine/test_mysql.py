@@ -1,5 +1,5 @@
-"""MySQL 9.7, the engine's second server: what docs/servers.md says of it. Only where POSTERN_TEST_MYSQL is set, for half
-a gigabyte is fetched and the plugin built for it."""
+"""MySQL 9.7, the engine's second server, as docs/servers.md describes it. Runs only if POSTERN_TEST_MYSQL is set,
+because it downloads half a gigabyte and builds the plugin for it."""
 import contextlib
 import random
 import re
@@ -42,7 +42,7 @@ def test_the_engine_keeps_the_contract(built):  # pylint: disable=unused-argumen
     assert re.search(r"^(\d+) of \1 tests of the contract passed", done.stdout, re.M)
 
 
-# For each type: its definition, and values that SQL takes.
+# For each type its definition, and values that SQL accepts.
 TYPES = {
     "i1": ("TINYINT", ["-128", "0", "127"]),
     "i1u": ("TINYINT UNSIGNED", ["0", "255"]),
@@ -82,7 +82,7 @@ def table_of_every_type(mysql):
     keys = ", ".join(f"KEY (`{name}`)" for name in TYPES)
     mysql.query(f"CREATE TABLE test.every_type (id INT AUTO_INCREMENT PRIMARY KEY, {columns}, {keys})")
     with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
-        cursor.execute("INSERT INTO test.every_type () VALUES ()")  # NULL everywhere
+        cursor.execute("INSERT INTO test.every_type () VALUES ()")  # NULL in every column
         for name, (kind, values) in (TYPES | UNINDEXED).items():
             for value in values:
                 literal = value if kind.startswith("BIT") else connection.escape(value)
@@ -91,7 +91,7 @@ def table_of_every_type(mysql):
 
 
 def in_sql(mysql, column):
-    """The column's values in SQL, by id, in bytes, in the column's own character set."""
+    """The column's values in SQL, by id, as bytes in the column's own character set."""
     text = f"IF(CHARSET(`{column}`) = 'latin1', CONVERT(`{column}` USING latin1), `{column}`)"
     if column == "b":
         text = f"`{column}`"
@@ -105,7 +105,7 @@ def in_sql(mysql, column):
 
 
 def found(hs, column, *request):
-    """The ids and values that a find answers."""
+    """The ids and values in a find's answer."""
     reply = hs.request(*request)
     assert reply[:2] == ["0", "2"], f"{column}: {reply}"
     cells = reply[2:]
@@ -130,13 +130,13 @@ def test_a_value_is_found_by_its_text_in_sql(mysql, every_type, column):  # pyli
         for number, value in expected.items():
             equal = found(hs, column, 0, "=", 1, value, 1000, 0)
             assert equal.get(number, b"missing") == value, (column, value)
-            # In order, from the first that equals it.
+            # In index order, from the first row with an equal key.
             onwards = found(hs, column, 0, ">=", 1, value, 1000, 0)
             assert number in onwards, (column, value)
             assert set(equal) <= set(onwards)
 
 
-# Indexes other than a plain one on whole columns: the table's definition, and the order of the index.
+# Indexes other than plain ones on whole columns: the table's definition, and the index order.
 SHAPES = {
     "partitions": ("id INT PRIMARY KEY, a INT, b INT, KEY k (a, b)) PARTITION BY HASH (id) PARTITIONS 5", "a"),
     "generated": ("id INT PRIMARY KEY, a INT, b INT AS (a * 3 % 50), KEY k (b))", "b"),
@@ -159,7 +159,7 @@ def test_ranges_are_what_sql_finds(mysql, shape):
         f"CREATE TABLE test.shape ({definition}",
         "INSERT INTO test.shape (id, a) VALUES " + ", ".join(f"({number}, {value})" for number, value in rows),
     )
-    # NULL is below every value; after its first four bytes the index knows no order of a text.
+    # NULL is below every value; the index does not order texts beyond their first four bytes.
     place = f"LEFT({column}, 4)" if shape == "prefix" else column
     places = dict(mysql.query(f"SELECT id, COALESCE({place}, {repr('') if shape == 'prefix' else -1}) FROM test.shape"))
     with mysql.door() as hs:
@@ -167,7 +167,7 @@ def test_ranges_are_what_sql_finds(mysql, shape):
         for value in range(40):
             text = f"abc{value}xyz" if shape == "prefix" else str(value)
             for operator in TURNED:
-                # Greater is further on in the index.
+                # "Greater" means later in the index.
                 comparison = TURNED[operator] if shape == "descending" else operator
                 null = f" OR {column} IS NULL" if comparison.startswith("<") else ""
                 wanted = mysql.query(f"SELECT id FROM test.shape WHERE {column} {comparison} '{text}'{null}")
@@ -241,7 +241,7 @@ def test_ddl_gets_its_lock_while_clients_read_and_they_go_on(mysql, busy):
 
 @pytest.mark.parametrize("partitions", ["", "PARTITION BY HASH (id) PARTITIONS 3"])
 def test_ddl_does_not_wait_for_a_long_scan(mysql, partitions):
-    """It is paused for that, and goes on after its place."""
+    """The scan is paused for DDL, and then continues where it was."""
     mysql.query(
         "DROP TABLE IF EXISTS test.long",
         f"CREATE TABLE test.long (id INT PRIMARY KEY, v VARCHAR(100)) {partitions}",
@@ -273,7 +273,7 @@ def test_what_ddl_takes_away_is_named(mysql, busy):
 
 def test_the_process_list_shows_the_work_of_each_thread(mysql, busy):  # pylint: disable=unused-argument
     for _ in range(20):
-        # While the server does something for a thread it shows that.
+        # A thread's state is shown while the server works for it.
         at_rest = [text for text in mysql.told().values() if text is None or "handlersocket read " in text]
         assert None not in at_rest
         assert len(at_rest) >= 2
@@ -301,7 +301,7 @@ def test_kill_takes_no_client(mysql, busy):
         for thread in mysql.threads(word):
             try:
                 mysql.query(f"KILL {thread}")
-            except pymysql.err.OperationalError as gone:  # one that had nothing to do has ended by itself
+            except pymysql.err.OperationalError as gone:  # an idle thread has ended by itself
                 assert gone.args[0] == UNKNOWN_THREAD
             until(lambda one=thread: one not in mysql.threads(""), KILL_SECONDS_MAX, "the thread stays")
         until(lambda looked=word: mysql.threads(looked), KILL_SECONDS_MAX, "no thread comes back")

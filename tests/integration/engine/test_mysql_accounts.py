@@ -1,5 +1,5 @@
-"""Accounts of MySQL 9.7 at its doors: the server's own authentication, grants, roles, partial revokes, locks, expiry, limits
-and TLS hold for them as for SQL."""
+"""Accounts of MySQL 9.7 at its doors: the server's own authentication, grants, roles, partial revokes, locks, expiry,
+limits and TLS apply as in SQL."""
 import contextlib
 import os
 import pwd
@@ -18,13 +18,13 @@ from support.waiting import until
 
 pytestmark = marks
 
-# A change of privileges is felt within these.
+# A change of privileges takes effect within this time.
 HELD_SECONDS = 1
 OPEN = ("P", 0, "test", "t", "PRIMARY", "id,a")
 
 
 def refused(redis, *words):
-    """The word that an error begins with."""
+    """The first word of the error."""
     return redis.ask_raw(*words).split()[0].lstrip(b"-").decode()
 
 
@@ -83,7 +83,7 @@ def make_user(mysql):
 def test_the_servers_authentication_decides(mysql, user, how, password):
     name = user(how, grants=["SELECT ON test.t"])
     for address in (int(mysql.env["HS_PORT"]), f"{mysql.dir}/hs.sock"):
-        # The password goes sealed by RSA from the port, as it is from the unix socket; afterwards the server knows it.
+        # Over TCP the password is sealed with RSA, as over the unix socket; afterwards the server has it cached.
         mysql.query("FLUSH PRIVILEGES")
         with hs.Client(address) as client:
             assert client.request(*OPEN) == UNAUTHORIZED
@@ -162,7 +162,7 @@ def test_unix_socket_accounts_go_by_the_peer(mysql):
         f"CREATE USER byname@localhost IDENTIFIED WITH auth_socket AS '{me}'",
     )
     try:
-        with mysql.door() as client:  # the server runs as this very user, which must not matter
+        with mysql.door() as client:  # the server runs as this same user, which must not matter
             assert login(client, "byname", "") == UNAUTHORIZED
         with hs.Client(f"{mysql.dir}/hs.sock") as client:
             assert login(client, "nobodyelse", "") == UNAUTHORIZED

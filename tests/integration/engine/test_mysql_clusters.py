@@ -1,4 +1,4 @@
-"""Several servers of MySQL 9.7: replicas, also semi-synchronous ones, clones and Group Replication get the writes of all
+"""Several MySQL 9.7 servers: replicas, also semi-synchronous ones, clones and Group Replication get the writes of all
 doors."""
 import contextlib
 import socket
@@ -111,7 +111,7 @@ def test_a_replica_follows_every_door(server):
     wait_for(replica, source)
     assert everything(replica) == everything(source)
     assert len(everything(source)[0]) == 20
-    # What its doors read is what came.
+    # Its doors read the replicated rows.
     wait_for_doors(replica)
     with resp.Client(replica.env["REDIS_PORT"]) as redis:
         assert redis.ask("GET", "k:one") == b"one"
@@ -148,7 +148,7 @@ def test_a_semi_synchronous_commit_waits_for_its_replica(server):
         )
         until(lambda: source.query(waiting) == (("1",),), 30)
         assert not answered.is_set(), "no replica has it"
-        with source.door() as hs:  # readers go on meanwhile
+        with source.door() as hs:  # readers continue meanwhile
             hs.open(0, "test", "t", "a")
             assert hs.request(0, "=", 1, 1) == ["0", "1", "0"]
     finally:
@@ -182,7 +182,7 @@ def test_a_clone_is_taken_while_clients_write(server):
         )
         port = source.env["SQL_PORT"]
         other.query(f"SET GLOBAL clone_valid_donor_list = 'localhost:{port}'")
-        with pytest.raises(pymysql.Error, match="Restart server failed"):  # there is nobody to start it again
+        with pytest.raises(pymysql.Error, match="Restart server failed"):  # there is no supervisor to restart it
             other.query(f"CLONE INSTANCE FROM c@localhost:{port} IDENTIFIED BY 'c'")
         until(lambda: len(acknowledged) > before)
     finally:
@@ -269,7 +269,7 @@ def test_a_group_certifies_the_writes_of_doors(group):
             wait_for(node, other)
     rows = [node.query("SELECT * FROM test.t ORDER BY id") for node in group]
     assert rows[0] == rows[1] == rows[2]
-    # Whatever was acknowledged has lasted, once: what another node had changed meanwhile was run again or refused.
+    # Every acknowledged write was applied, once: a write that conflicted with another node's was retried or refused.
     assert sum(value for _, value in rows[0]) == sum(counted)
     assert min(counted) > 0
     state = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'"

@@ -1,4 +1,4 @@
-"""The memcached and the Redis door in MySQL 9.7, and the settings and status variables of all."""
+"""The memcached and Redis doors in MySQL 9.7, and the settings and status variables of all doors."""
 import contextlib
 import subprocess
 
@@ -12,7 +12,7 @@ from support.waiting import until
 
 pytestmark = marks
 
-# The tables of MySQL's own plugin, as a server that was upgraded has them.
+# The tables of MySQL's own plugin, as an upgraded server has them.
 OF_DAEMON_MEMCACHED = [
     "CREATE DATABASE innodb_memcache",
     "CREATE TABLE innodb_memcache.cache_policies (policy_name VARCHAR(40) PRIMARY KEY,"
@@ -63,7 +63,7 @@ def store(client, command, value):
 
 
 def fetch(client, *keys, command="get"):
-    """The lines of the answer, but for its end."""
+    """The lines of the answer, except END."""
     client.send(f"{command} {' '.join(keys)}\r\n".encode())
     lines = []
     while (line := client.line().decode()) != "END":
@@ -146,7 +146,7 @@ def test_rows_are_hashes(mysql, redis):
 
 @pytest.mark.parametrize("charset", ["binary", "latin1", "utf8mb4", "gbk"])
 def test_keys_are_found_by_how_they_begin(mysql, redis, charset):
-    """A set of single bytes knows no function for longer characters there: a call of it ended the server."""
+    """A single-byte character set lacks a function for multi-byte characters: calling it crashed the server."""
     mysql.query(
         "DROP TABLE IF EXISTS test.named",
         f"CREATE TABLE test.named (name VARCHAR(20) CHARACTER SET {charset} PRIMARY KEY, v INT)",
@@ -169,7 +169,7 @@ def test_multi_and_scripts_are_transactions(mysql, redis):
     assert redis.ask("EXEC") == ["OK", 2, 1]
     script = "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('INCR', KEYS[1])"
     assert redis.ask("EVAL", script, 1, "e", "41") == 42
-    # A script that fails leaves nothing.
+    # A script that fails changes nothing.
     with contextlib.suppress(resp.Error):
         redis.ask("EVAL", "redis.call('SET', KEYS[1], '1') return redis.call('LPUSH', KEYS[1], 'x')", 1, "gone")
     assert redis.ask("EXISTS", "gone") == 0

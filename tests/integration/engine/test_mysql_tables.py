@@ -1,4 +1,4 @@
-"""Tables as MySQL 9.7 alone has them at the doors: its types, its kinds of keys, instant DDL, its locks and its demands."""
+"""Tables with features of MySQL 9.7 at the doors: its types, kinds of keys, instant DDL, locks and requirements."""
 import contextlib
 import threading
 
@@ -86,7 +86,7 @@ def test_a_descending_key_goes_its_own_way(mysql):
     make(mysql, "id INT PRIMARY KEY, a INT, b INT, KEY d (a DESC, b)", "(1, 1, 1), (2, 2, 1), (3, 2, 2), (4, 3, 1)")
     with mysql.door() as hs:
         hs.open(0, "test", "t", "a,b", index="d")
-        # Upwards is the way of the index: towards smaller values.
+        # "Upwards" follows the index: towards smaller values.
         for operator, key, where in (("=", 2, "a = 2"), (">", 2, "a < 2"), ("<", 2, "a > 2"), (">=", 2, "a <= 2")):
             found = hs.request(0, operator, 1, key, 10, 0)
             rows = mysql.query(f"SELECT a, b FROM test.t WHERE {where}")
@@ -161,7 +161,7 @@ def test_a_generated_invisible_primary_key_is_filled_in(mysql):
 
 @pytest.mark.parametrize("door", [True, False], ids=["by doors", "after SQL"])
 def test_a_column_without_default_is_missed_every_time(mysql, door):
-    """The server has a column complain once a statement, and notes that in the table that it keeps open."""
+    """The server reports the column once a statement, and notes that in the open table."""
     make(mysql, "id INT PRIMARY KEY, n INT NOT NULL, title VARCHAR(20) NOT NULL")
     missing = ["1", "1", "Field 'title' doesn't have a default value"]
     if not door:
@@ -220,7 +220,7 @@ def test_backup_locks_get_their_lock_beside_writes(mysql):
         with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
             assert timed(cursor, "LOCK INSTANCE FOR BACKUP") < DDL_MS_MAX
             before = counted[0]
-            while counted[0] == before:  # DML goes on under it
+            while counted[0] == before:  # DML continues under it
                 assert writer.is_alive()
             cursor.execute("UNLOCK INSTANCE")
             assert timed(cursor, "FLUSH TABLES WITH READ LOCK") < DDL_MS_MAX

@@ -1,5 +1,5 @@
-"""Indexes of virtual TEXT and BLOB columns, of expressions and of JSON arrays in MySQL, while doors change the rows. The
-storage engine has to be given the old value of such a column, which is nowhere but in its field."""
+"""Indexes of virtual TEXT and BLOB columns, of expressions and of JSON arrays in MySQL, while doors change the rows.
+The storage engine needs the old value of such a column, which exists only in its field."""
 import contextlib
 import json
 import random
@@ -57,7 +57,7 @@ def make(mysql, kind):
 
 
 def values(chance):
-    """One in six is refused by the constraint."""
+    """Random values; the constraint refuses one in six."""
     array = json.dumps([chance.randrange(9) for _ in range(chance.randrange(1, 4))])
     return chance.choice("abcdefgh") * chance.randrange(1, 9), chance.randrange(11), array
 
@@ -96,7 +96,7 @@ def by_memcached(mysql, chance):
 
 
 def check(mysql):
-    """Every row is found by each of its indexed values, and no other is."""
+    """Every row is found by each of its indexed values, and by no other."""
     rows = mysql.query("SELECT id, g, h, j FROM test.t IGNORE INDEX (g, h, m, f)")
     assert len(rows) > 1
     with contextlib.closing(mysql.connect()) as connection, connection.cursor() as cursor:
@@ -116,7 +116,7 @@ def check(mysql):
     for index in "ghmf":
         assert mysql.query(f"SELECT COUNT(*) FROM test.t FORCE INDEX ({index})") == ((len(rows),),)
     assert mysql.query("CHECK TABLE test.t EXTENDED")[0][3] == "OK"
-    # The server's own change looks for the entries of the old values.
+    # The server's own change looks up the index entries of the old values.
     mysql.query("UPDATE test.t SET a = 'z', n = 1, j = '[77]'")
     assert len(mysql.query("SELECT id FROM test.t FORCE INDEX (m) WHERE 77 MEMBER OF (j)")) == len(rows)
     assert mysql.query("CHECK TABLE test.t EXTENDED")[0][3] == "OK"

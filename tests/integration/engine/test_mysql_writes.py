@@ -1,5 +1,5 @@
-"""Writes to MySQL 9.7 through HandlerSocket's port for writing: the rows are SQL's rows, acknowledged writes last, and
-nobody waits for them."""
+"""Writes to MySQL 9.7 through HandlerSocket's write port: the rows equal SQL's, acknowledged writes last, and nobody
+waits for them."""
 import contextlib
 import json
 import subprocess
@@ -32,7 +32,7 @@ def running_server(built, tmp_path_factory):  # pylint: disable=unused-argument
 
 
 def make(mysql, definition, name="t", rows=""):
-    """A table anew."""
+    """Recreates a table."""
     statements = [f"DROP TABLE IF EXISTS test.{name}", f"CREATE TABLE test.{name} ({definition})"]
     mysql.query(*statements, *([f"INSERT INTO test.{name} VALUES {rows}"] if rows else []))
 
@@ -64,7 +64,7 @@ def test_numbers_are_counted_up_and_down(mysql):
         hs.open(0, "test", "t", "n,u,d,f")
         assert hs.request(0, "=", 1, 1, 1, 0, "+", 2, 3, "0.50", "1.5")[:2] == ["0", "1"]
         assert rows_of(mysql, columns="n, u, CAST(d AS CHAR), f") == [(7, 8, "1.75", 2.0)]
-        # The one before is answered, and a number that would change its sign is left as it is.
+        # The reply has the old values, and a number that would change its sign stays unchanged.
         assert hs.request(0, "=", 1, 1, 1, 0, "-?", 1, 1, 1, 1) == ["0", "4", "7", "8", "1.75", "2"]
     assert rows_of(mysql, columns="n, u, CAST(d AS CHAR), f") == [(6, 7, "0.75", 1.0)]
 
@@ -83,7 +83,7 @@ def test_several_rows_are_changed_at_once_or_not_at_all(mysql):
     with mysql.write_door() as hs:
         hs.open(0, "test", "t", "u")
         hs.open(1, "test", "t", "id,u")
-        assert hs.request(0, ">=", 1, 1, 10, 0, "U", 9)[:2] == ["1", "1"]  # the second is a duplicate of the first
+        assert hs.request(0, ">=", 1, 1, 10, 0, "U", 9)[:2] == ["1", "1"]  # the second row is a duplicate of the first
         assert rows_of(mysql) == [(1, 1), (2, 2), (3, 3), (4, 40)]
         assert hs.request(0, ">=", 1, 1, 3, 0, "+", 10) == ["0", "1", "3"]
         assert rows_of(mysql) == [(1, 11), (2, 12), (3, 13), (4, 40)]
@@ -136,7 +136,7 @@ def test_defaults_and_generated_columns_are_filled_in(mysql):
             (2, 20, "e2", 40, 21, 1, 2000),
         ]
         assert hs.request(2, "=", 1, 2, 1, 0, "U", 30) == ["0", "1", "1"]
-        assert hs.request(3, "=", 1, 2, 1, 0, "U", 30)[0] == "1"  # a column that computes its value
+        assert hs.request(3, "=", 1, 2, 1, 0, "U", 30)[0] == "1"  # a column that is computed when it is read
         assert rows_of(mysql, columns="a, s, w, seen > '2001-01-01'") == [(7, 14, 8, 0), (30, 60, 31, 1)]
     assert mysql.query("SELECT COUNT(*) FROM test.t WHERE w = 31 AND a * 3 = 90") == ((1,),)
 
@@ -308,7 +308,7 @@ def test_a_batch_is_one_transaction_of_row_events_with_a_gtid(mysql):
         mysql.query("SET GLOBAL binlog_format = ROW")
     transactions = kinds.count("Xid")
     assert kinds.count("Gtid") == transactions
-    assert 1 <= transactions <= 3  # the requests may come in more than one piece
+    assert 1 <= transactions <= 3  # the requests may arrive in several pieces
     assert set(kinds) == {"Gtid", "Query", "Table_map", "Write_rows", "Xid"}
     assert mysql.query("SELECT @@GLOBAL.gtid_executed") != executed
 
@@ -449,7 +449,7 @@ def test_kill_of_a_writer_loses_no_write(mysql):
     with busy_writers(mysql) as writers:
         for word in ("KILL", "KILL QUERY"):
             for thread in mysql.threads("handlersocket write"):
-                with contextlib.suppress(pymysql.MySQLError):  # it may have gone
+                with contextlib.suppress(pymysql.MySQLError):  # it may be gone
                     mysql.query(f"{word} {thread}")
                 writers.go_on()
     odd = [reply for reply in writers.odd if "interrupted" not in (reply[2] or "")]

@@ -1,5 +1,5 @@
-"""Ranges take any text for a bound, and it means what SQL makes of it in `WHERE key >= 'text'`: every answer is compared
-with SQL's, for every type of column and texts that are odd for it. grammar.md has the few differences that there are."""
+"""Any text may be a range bound, and has the meaning that SQL gives it in `WHERE key >= 'text'`: every answer is
+compared with SQL's, for every column type and for texts that are odd for it. grammar.md lists the few differences."""
 import contextlib
 import re
 
@@ -138,17 +138,17 @@ TEXTS = [
 
 
 def value_of(definition, text):
-    """The bound as SQL needs it."""
+    """The bound as an SQL expression."""
     hexadecimal = text.hex()
     if definition.startswith("BIT"):
         size = int(definition[4:-1])
         return str(min(int(hexadecimal or "0", 16), 2**size - 1 + 0.5))
     if definition == "INET4" and len(text) == 4:
-        return f"CAST(x'{hexadecimal}' AS INET4)"  # as the bytes it is stored as
+        return f"CAST(x'{hexadecimal}' AS INET4)"  # by its stored bytes
     if definition.startswith("FLOAT") and text in (b"3.7", b"-3.7", b"3.705", b"127.5"):
         return f"CAST('{text.decode()}' AS FLOAT)"
     if "CHARACTER SET" in definition:
-        return None  # as the bytes are, in the connection's utf8mb4
+        return None  # as bytes in the connection's utf8mb4
     return f"_latin1 x'{hexadecimal}'" if text.isascii() else f"x'{hexadecimal}'"
 
 
@@ -157,10 +157,10 @@ def members(definition):
 
 
 def place_of(definition, text):
-    """The number of a value of an ENUM or SET, which the index is sorted by; None for other text."""
+    """The number of an ENUM or SET value, by which the index is sorted; None for other text."""
     names, given = members(definition), text.decode("latin1").lower().rstrip(" ")
     if definition.endswith("unicode_ci"):
-        given = re.sub(r"[\0-\b]", "", given)  # which do not count there; nor do they in what 11.8 has by default
+        given = re.sub(r"[\0-\b]", "", given)  # they do not count there, nor in the default collation of 11.8
     if definition.startswith("ENUM"):
         return names.index(given) + 1 if given in names else None
     if given == "":
@@ -186,7 +186,7 @@ def condition(definition, operator, text):
 
 
 def judged(cursor, definition, text):
-    """For every operator the rows for which SQL says yes; None if its answer is NULL for all rows."""
+    """For every operator the rows for which SQL's condition is true; None if it is NULL for all rows."""
     columns = b", ".join(condition(definition, operator, text) for operator in OPERATORS)
     cursor.execute(b"SELECT id, k IS NULL, " + columns + b" FROM t IGNORE INDEX (k, ck, kc)")
     rows = cursor.fetchall()
@@ -199,7 +199,7 @@ def judged(cursor, definition, text):
 
 
 def questions(ids, found, operator, text):
-    """Requests with one part of a key, with two, with IN and with a filter: each with the rows wanted."""
+    """Requests with one key part, with two, with IN and with a filter: each with the expected rows."""
     rows = found[operator] or set()
     beyond = {one for one in ids if one % 2 == 1} if operator[0] == ">" else set()  # c is 1 or 2
     yield [0, operator, 1, text, 1000, 0], rows
@@ -215,7 +215,7 @@ def questions(ids, found, operator, text):
 
 @pytest.fixture(scope="module")
 def lax(module_factory):
-    """Zero dates, and dates with zeros in them, are values here."""
+    """Zero dates, and dates with zero parts, are valid here."""
     server = module_factory("--sql-mode=STRICT_TRANS_TABLES")
     server.execute("CREATE DATABASE odd")
     return server

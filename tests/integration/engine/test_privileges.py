@@ -1,4 +1,4 @@
-"""The rights of a client that has logged in: its account's grants decide."""
+"""The rights of a client that has logged in are its account's grants."""
 import threading
 import time
 
@@ -6,7 +6,7 @@ import pytest
 from support.accounts import GOOD, denied, login
 from support.waiting import until
 
-# A change of privileges is felt within these.
+# A change of privileges takes effect within this time.
 HELD_SECONDS = 1
 
 

@@ -1,4 +1,4 @@
-"""Replicas that do not have all, or not yet: doors read the rows that are there, and a position says when they are."""
+"""Replicas that lag, or filter: doors read the rows that exist, and a GTID position says when rows have arrived."""
 import contextlib
 
 import pymysql
@@ -12,7 +12,7 @@ HOURS = 3600
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """A primary and one that follows it, with all doors."""
+    """A primary and a replica, with all doors."""
     servers = [Server(tmp_path_factory.mktemp(name) / "s") for name in ("primary", "replica")]
     try:
         for number, server in enumerate(servers, 1):
@@ -31,7 +31,7 @@ def pair(tmp_path_factory):
             database="test",
         )
         catch_up(primary, replica)
-        for name in ("memcached_listening", "redis_listening"):  # the tables came from the primary
+        for name in ("memcached_listening", "redis_listening"):  # the primary's tables were replicated
             until(lambda name=name: replica.status(name)[name] == "ON", seconds=30)
         yield primary, replica
         for server in servers:
@@ -43,14 +43,14 @@ def pair(tmp_path_factory):
 
 @contextlib.contextmanager
 def following(replica, change, back):
-    """The replica applies what comes in another way meanwhile."""
+    """Other writes reach the replica meanwhile."""
     replica.execute("STOP SLAVE", change, "START SLAVE")
     yield
     replica.execute("STOP SLAVE", back, "START SLAVE")
 
 
 def write(server, key, value):
-    """Through four doors: a row, two items, and a row by SQL."""
+    """Writes through four doors: a row, two items, and a row by SQL."""
     with server.hs_wr() as hs, server.mc() as mc, server.resp() as redis:
         hs.open(0, "test", "t", "k,v")
         assert hs.request(0, "U", 2, key, value) in (["0", "1", "0"], ["0", "1", "1"], ["0", "1", "2"])
@@ -84,7 +84,7 @@ def read(server, key):
 
 
 def wait_for(replica, position, seconds):
-    """By the SQL door; its session waits on a thread of its own and holds no worker."""
+    """Waits for a position by the SQL door; the session waits on a thread of its own and blocks no worker."""
     with sql_door(replica, "reader") as cursor:
         cursor.execute("SELECT MASTER_GTID_WAIT(%s, %s)", (position, seconds))
         return cursor.fetchone()[0]
@@ -99,7 +99,7 @@ def test_a_delayed_replica_reads_the_rows_it_has(pair):
         write(primary, 2, "new")
         received = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting until MASTER_DELAY%'"
         until(lambda: replica.query(received) == [(1,)], seconds=30)
-        assert wait_for(replica, position, 0.2) == -1  # it is there, and not applied
+        assert wait_for(replica, position, 0.2) == -1  # the event was received, but not applied
         assert read(replica, 1) == [b"first"] * 4
         assert read(replica, 2) == [None] * 4
         assert read(primary, 1) == [b"second"] * 4
@@ -109,7 +109,7 @@ def test_a_delayed_replica_reads_the_rows_it_has(pair):
 
 
 def test_the_rest_of_a_filtered_group_is_there(pair):
-    """Requests of one turn are one transaction with one position, whatever a replica leaves out of it."""
+    """Requests of one turn are one transaction with one position, even if a replica filters some of them."""
     primary, replica = pair
     with following(
         replica, "SET GLOBAL replicate_ignore_table = 'test.hidden'", "SET GLOBAL replicate_ignore_table = ''"
@@ -131,7 +131,8 @@ def test_the_rest_of_a_filtered_group_is_there(pair):
 
 
 def test_items_of_a_database_that_is_filtered_are_missed(pair):
-    """The Redis door's keyspace is a database like others: a replica without it has no keys, and the others all."""
+    """The Redis door's keyspace is an ordinary database: a replica without it has no keys, while the others have
+    all."""
     primary, replica = pair
     with following(replica, "SET GLOBAL replicate_ignore_db = 'postern_redis'", "SET GLOBAL replicate_ignore_db = ''"):
         assert wait_for(replica, write(primary, 50, "x"), 60) == 0

@@ -1,4 +1,4 @@
-"""Scans that are interrupted: where they go on, their cost, and the rights to interrupt them."""
+"""Scans that are interrupted: where they continue, their cost, and who may interrupt them."""
 import contextlib
 import socket
 import statistics
@@ -14,8 +14,8 @@ WAIT_MS_MAX = 100
 
 
 class Scan:
-    """One find by the index k, read to its end by a thread. It asks for a column that is not in the index, which makes
-    a walk along the index long."""
+    """One find by the index k, read to its end by a thread. It also reads a column outside the index, which makes the
+    index scan long."""
 
     def __init__(self, server, database, request):
         self.client = server.hs(timeout=120)
@@ -52,7 +52,7 @@ class Scan:
 
 
 def alter_while(server, database, scan, gap_s=0.02):
-    """Alters the table again and again while the scan runs; how many milliseconds each took."""
+    """Alters the table repeatedly while the scan runs; returns the milliseconds that each ALTER took."""
     times = []
     with contextlib.closing(server.connect(database=database)) as connection, connection.cursor() as cursor:
         while scan.under_way() and len(times) < ALTERS:
@@ -63,7 +63,8 @@ def alter_while(server, database, scan, gap_s=0.02):
     return times
 
 
-# A group with unique entries by the primary key in the index, and two where only a walk finds the place again.
+# A group whose entries are unique by the primary key in the index, and two in which only a walk finds the position
+# again.
 @pytest.mark.parametrize(
     "table, group_rows",
     [
@@ -101,7 +102,7 @@ def alter_while_all_is_scanned(server, database, operator, group_rows):
     assert statistics.median(times) < WAIT_MS_MAX and max(times) < 3 * WAIT_MS_MAX, times
 
 
-# (a, b) is unique; k has ten values and, where it may be, NULL.
+# (a, b) is unique; k has ten values and, if nullable, NULL.
 SHAPES = {
     "one key part after another": "PRIMARY KEY (a, b), KEY k (k)",
     "key holds a part of the primary key": "PRIMARY KEY (a, b), KEY k (k, b)",
@@ -113,7 +114,7 @@ SHAPES = {
     "partitions": "PRIMARY KEY (a, b), KEY k (k)) PARTITION BY HASH (b) PARTITIONS 3 (",
     "Aria": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=Aria (",
 }
-# Storage engines without clustered keys; the switch does not matter to them.
+# Storage engines without clustered keys; the switch does not affect them.
 PARTITIONED_SHAPES = {
     "partitions without a primary key": "KEY k (k)) PARTITION BY HASH (b) PARTITIONS 3 (",
     "partitions of MyISAM": "PRIMARY KEY (a, b), KEY k (k)) ENGINE=MyISAM PARTITION BY HASH (b) PARTITIONS 3 (",
@@ -129,7 +130,7 @@ PARTITIONED_SHAPES = {
 )
 def test_a_paused_scan_answers_every_row_once(server, database, shape, switch):
     shape = shape.removesuffix(" (") if shape.endswith(" (") else f"{shape})"
-    # Aria walks to where it was, through all of the table.
+    # Aria walks through the whole table to its old position.
     rows = 30_000 if "Aria" in shape and "PARTITION" not in shape else 100_000
     server.execute(
         f"SET GLOBAL optimizer_switch='extended_keys={switch}'",
@@ -142,7 +143,7 @@ def test_a_paused_scan_answers_every_row_once(server, database, shape, switch):
     requests = (b"0\t>=\t1\t\0\t1000000\n", b"0\t<=\t1\tk\t1000000\n", b"0\t=\t1\td\t1000000\n")
     paused = pauses(server)
     try:
-        # A scan may be over before the first ALTER comes.
+        # A scan may end before the first ALTER.
         for _ in range(10):
             for request in requests:
                 expected = Scan(server, database, request).ids()
@@ -162,13 +163,13 @@ def pauses(server):
 
 
 VALUES = 10_000
-# For every value the same 10,000 rows are read, and none passes the filter: minutes of scanning without a byte of answer.
+# For every value the same 10,000 rows are read, and none passes the filter: the scan takes minutes and answers no byte.
 ENDLESS = b"0\t=\t1\t5\t1000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (VALUES, b"\t".join([b"5"] * VALUES))
 
 
 @pytest.fixture
 def endless(server, database):
-    """A table for ENDLESS; it makes a client with a find under way in a scan thread."""
+    """Makes a table for ENDLESS; returns a function that makes a client whose find runs in a scan thread."""
     server.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
         "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000",
@@ -192,7 +193,7 @@ def endless(server, database):
 
 
 def reset(client):
-    """Closes it so that the server learns that nothing will be read any more."""
+    """Closes the connection with a reset, so that the server notices that nobody reads any more."""
     if client.socket.fileno() >= 0:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
@@ -218,7 +219,7 @@ def test_a_scan_ends_when_its_client_has_left(server, endless, leave):
 def test_a_client_that_ends_its_sending_is_served_on(server, endless):
     client = endless()
     client.socket.shutdown(socket.SHUT_WR)
-    assert client.socket.recv(100) == b"0\t1"  # what can be written ahead, to see whether it is there
+    assert client.socket.recv(100) == b"0\t1"  # the start of the answer, which may be sent early
     assert connections(server) == 1
 
 

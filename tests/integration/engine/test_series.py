@@ -1,4 +1,4 @@
-"""Features of MariaDB 11.8 that 10.11 does not have; docs/servers.md has them for users."""
+"""Features of MariaDB 11.8 that 10.11 lacks; docs/servers.md describes them for users."""
 import threading
 
 import pytest
@@ -30,7 +30,7 @@ def test_a_trigger_may_skip_a_row_without_an_error(server, skipping):
         assert client.request(0, "+", 2, 4, "skip")[0] == "0"
         assert client.request(0, "=", 1, 1, 1, 0, "U", 1, "skip") == ["0", "1", "0"]
         assert client.request(0, "=", 1, 2, 1, 0, "D") == ["0", "1", "0"]
-        # Of several rows the others are changed, and counted.
+        # With several rows the others are changed, and counted.
         assert client.request(0, ">=", 1, 0, 10, 0, "D") == ["0", "1", "2"]
         assert client.request(0, "+", 2, 5, "kept")[0] == "0"
     assert server.query("SELECT * FROM t ORDER BY id", database=skipping) == [(2, "skip"), (5, "kept")]
@@ -50,7 +50,7 @@ def test_a_vector_is_a_value_and_its_index_none_of_the_doors(server, database):
         assert one[3].encode("utf-8", "surrogateescape") == bytes.fromhex("0000803f00000040")
         assert client.request(1, "+", 2, 2, bytes.fromhex("0000404000008040")) == ["0", "1"]
         assert client.request(1, "+", 2, 3, b"short")[0] != "0"
-        # The index that the door does not serve knows its rows.
+        # The door does not serve this index, but keeps it up to date.
     nearest = "SELECT id FROM t ORDER BY VEC_DISTANCE_EUCLIDEAN(e, VEC_FromText('[3,4]')) LIMIT 1"
     assert server.query(nearest, database=database) == [(2,)]
     assert server.query("CHECK TABLE t", database=database)[0][3] == "OK"
@@ -67,7 +67,7 @@ def test_an_inet6_takes_an_ipv4_address_as_sql_does(server, database):
 
 
 def test_rows_that_change_meanwhile_raise_no_error(server, database):
-    # Error 1020 is what SQL gets in a transaction that has read the row before.
+    # SQL gets error 1020 if its transaction has read the row before.
     assert server.query("SELECT @@global.innodb_snapshot_isolation") == [(1,)]
     server.execute(f"USE {database}", "CREATE TABLE t (id INT PRIMARY KEY, n INT)", "INSERT INTO t VALUES (1, 0)")
     wrong = []

@@ -1,4 +1,4 @@
-"""Every column type reads as SQL's text form, in every storage engine and row format."""
+"""Every column type reads as SQL's text, in every storage engine and row format."""
 import random
 
 import pytest
@@ -92,8 +92,8 @@ LONG_TYPES = [
 
 
 def sql_text(server, database, table, columns):
-    """What SQL shows of every row, as bytes without conversion; columns are (name, stored in binary form)."""
-    # A cast to BINARY takes a UUID's bytes, not its text, unless it is text already.
+    """Every row as SQL shows it, in bytes without conversion; columns are (name, stored in binary form)."""
+    # A cast to BINARY uses a UUID's bytes, not its text, unless it is text already.
     shown = [f"CAST({f'CAST({name} AS CHAR)' if binary else name} AS BINARY)" for name, binary in columns]
     rows = server.query(f"SELECT {','.join(shown)} FROM {database}.{table} ORDER BY k")
     return [
@@ -112,7 +112,7 @@ def door_text(server, database, table, columns):
 
 
 def make(server, database, table, types, suffix):
-    """A table with a column for each type, rows with each of its literals, and a row of NULLs."""
+    """Makes a table with a column for each type, rows with each of its literals, and a row of NULLs."""
     columns = [(f"c{n}", kind) for n, (kind, _) in enumerate(types)]
     definitions = ", ".join(f"{name} {kind}{'' if 'NULL' in kind else ' NULL'}" for name, kind in columns)
     depth = max(len(literals) for _, literals in types)
@@ -160,7 +160,7 @@ STORES = [
 def test_every_type_in_every_store(server, database, store):
     partitioned = "PARTITION BY" in store
     types = TYPES + [one for one in LONG_TYPES if not (partitioned and one[0] in ("GEOMETRY", "POINT"))]
-    for number in range(5):  # all in one would be more than a row may hold
+    for number in range(5):  # together they would exceed the maximum row size
         columns = make(server, database, "t", types[number::5], f"CHARSET utf8mb4 {store}")
         assert_same(server, database, "t", columns)
 

@@ -1,7 +1,7 @@
 """The server's memory does not grow with writes, nor with refused ones.
 
-The storage engine takes some 200,000 writes to touch all of its buffers, so that three rounds, the default, see only
-what costs 200 bytes a write; with POSTERN_ROUNDS=9 the second half must be flat.
+The storage engine needs about 200,000 writes to touch all of its buffers, so three rounds, the default, only detect a
+leak of 200 bytes for each write; with POSTERN_ROUNDS=9 the second half must be flat.
 """
 import os
 
@@ -19,13 +19,13 @@ def line(*tokens):
 
 
 def push(client, requests):
-    """All at once; how many were refused."""
+    """Sends all requests at once; returns the number of refusals."""
     client.send(b"".join(requests))
     return sum(not reply.startswith(b"0\t") for reply in client.lines(len(requests)))
 
 
 def churn(client, index, ops):
-    """Inserts, changes and deletes the same few rows again and again; the tenth part of the inserts is refused."""
+    """Inserts, changes and deletes the same few rows repeatedly; a tenth of the inserts is refused."""
     refused = 0
     for begin in range(0, ops, BATCH * 3):
         refused += push(client, [line(index, "+", 3, key, f"value {begin}", 1) for key in range(BATCH)])
@@ -51,7 +51,7 @@ def test_memory_stays_flat_over_writes(sandbox_factory, kind):
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40), n INT)", database="test")
     share = 1.0
     if kind == "triggers":
-        share = 0.12  # each is a transaction of its own
+        share = 0.12  # each has a transaction of its own
         server.execute(
             "CREATE TABLE log (id INT PRIMARY KEY, v VARCHAR(200))",
             "CREATE TRIGGER b_i BEFORE INSERT ON t FOR EACH ROW IF NEW.v = 'again' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF",

@@ -1,7 +1,7 @@
 """A write through the door leaves the same rows as the same write by SQL, value by value.
 
-Every column type is given every hostile value, in an insert and in an update, all in one batch. With
-POSTERN_TEST_STAND_IN=1 the door is SQL itself, to prove the comparison.
+Every column type gets every hostile value, in an insert and in an update, all in one batch. With
+POSTERN_TEST_STAND_IN=1 SQL writes both sides, to prove the comparison.
 """
 import os
 from decimal import Decimal
@@ -136,7 +136,7 @@ BYTES = [
 LONG = [b"y" * 65535, b"y" * 65536, b"z" * 70000]
 HOSTILE = [None, *dict.fromkeys([*(text.encode() for text in NUMBERS + TIMES + TEXTS), *BYTES, *LONG])]
 
-# type, a value that it holds before an update
+# type, the value before an update
 TYPES = [
     ("TINYINT", b"7"),
     ("TINYINT UNSIGNED", b"7"),
@@ -205,7 +205,7 @@ TYPES = [
     ("VARCHAR(5) COLLATE utf8mb4_bin", b"q"),
     ("VARCHAR(5) COLLATE utf8mb4_nopad_bin", b"q"),
 ]
-# Here SQL is given the same bytes with an introducer. It reports malformed ones in words of its own.
+# SQL gets the same bytes with an introducer here. It reports malformed ones in words of its own.
 CHARSET_TYPES = [
     (f"{kind} CHARACTER SET {charset}", b"")
     for kind in ("VARCHAR(5)", "CHAR(5)", "TEXT")
@@ -216,7 +216,7 @@ DATES = [one for one in TYPES if one[0].startswith(("DATE", "TIME", "YEAR"))]
 
 
 def refused_for(kind):
-    """SQL fills up an introduced literal of half a character with a zero byte in front; nobody sent that."""
+    """SQL pads an introduced literal of half a character with a leading zero byte, which no client sent."""
     bytes_each = CHARACTER_BYTES.get(kind.rpartition("CHARACTER SET ")[2], 1)
     return lambda op: op.values["v"] is not None and len(op.values["v"]) % bytes_each != 0
 
@@ -327,7 +327,7 @@ OPERANDS = [
 
 
 def give_operands(twins, kind, modification, pairs):
-    """pairs: values, or None, and operands. The words of an overflow are the column's, where SQL names the expression."""
+    """pairs: values, or None, and operands. The door's error of an overflow names the column, SQL's the expression."""
     twins.make(f"CREATE TABLE t (k INT PRIMARY KEY, v {kind})")
     for side in (twins.twin, twins.target):
         side.cursor.execute("START TRANSACTION")
@@ -358,7 +358,7 @@ def test_increments_of_text_that_is_a_number(twins, kind):
 
 @pytest.mark.parametrize("kind, values", INCREMENTED, ids=[kind for kind, _ in INCREMENTED])
 def test_decrements(twins, kind, values):
-    """- is v - n where that has the same sign or is 0; what becomes of others is for the vectors."""
+    """- yields v - n if that has the same sign or is 0; the vectors test the other results."""
 
     def keeps_sign(value, operand):
         left = Decimal(value) - Decimal(operand)

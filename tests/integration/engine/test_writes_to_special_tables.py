@@ -1,5 +1,5 @@
-"""Partitions, other storage engines, special indexes, long rows: a table that was written to through the door is as SQL
-would have left it."""
+"""Partitions, other storage engines, special indexes, long rows: a table written through the door equals one written by
+SQL."""
 from support.like_sql import Change, Delete, Insert, Update
 from support.special_tables import BASE, EVERY, LOG, ROWS, Cases, old_new, triggers
 

@@ -1,4 +1,4 @@
-"""History of tables with system versioning that are written to through the door."""
+"""The history of system-versioned tables that are written through the door."""
 import pytest
 from support.like_sql import Change, Delete, Insert, Update
 from support.special_tables import LOG, PARENT
@@ -37,7 +37,7 @@ TRANSACTIONS = "row_start BIGINT UNSIGNED AS ROW START, row_end BIGINT UNSIGNED 
     ids=["plain", "column without", "indexes", "Aria", "transactions", "partitions"],
 )
 def test_history(twins, definition):
-    """One at a time: two changes of one moment leave no history between them."""
+    """One change at a time: two changes in one microsecond leave no history between them."""
     twins.make(definition)
     for op in HISTORY:
         twins.run([op])

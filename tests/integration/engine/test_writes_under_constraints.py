@@ -1,4 +1,4 @@
-"""Constraints, foreign keys and generated columns of tables that are written to through the door."""
+"""Constraints, foreign keys and generated columns of tables that are written through the door."""
 from support.like_sql import Change, Delete, Insert, Update
 from support.special_tables import Cases, PARENT
 

@@ -1,4 +1,4 @@
-"""Defaults of columns that a write through the door does not name are as SQL's."""
+"""Columns that a write through the door does not name get the same defaults as in SQL."""
 from support.like_sql import Change, Insert, Update
 from support.special_tables import Cases, OLD
 

@@ -1,4 +1,4 @@
-"""Triggers fire for writes through the door as for SQL's."""
+"""Triggers fire for writes through the door as they do for SQL."""
 from support.like_sql import Change, Delete, Insert, Update
 from support.special_tables import BASE, EVERY, LOG, OLD, PARENT, ROWS, Cases, old_new, triggers
 

@@ -1,4 +1,4 @@
-"""The server answers the bytes that clients send in tests/wire/handlersocket/client/sessions.jsonl as the file says."""
+"""The server answers the clients' bytes in tests/wire/handlersocket/client/sessions.jsonl as the file says."""
 import pytest
 from support import transcripts
 

@@ -1,7 +1,7 @@
-"""Random sessions, played to the original HandlerSocket plugin and to ours: every reply and every row must be the same.
+"""Random sessions, played to the original HandlerSocket plugin and to ours: every reply and every row must be equal.
 
-Only what clients rely on is asked: sound values, no request that fails half-way, nothing that decisions.tsv has decided
-otherwise. A failure prints the seed.
+Sessions only contain what clients rely on: valid values, no request that fails halfway, nothing that decisions.tsv
+decides otherwise. A failure prints the seed.
 """
 import contextlib
 import os
@@ -35,7 +35,7 @@ class Generator:
         self.random = random.Random(seed)
 
     def word(self):
-        # Half of them new, so that UNIQUE does not refuse everything.
+        # Half of the values are new, so that UNIQUE does not refuse everything.
         return self.random.choice(WORDS) if self.random.random() < 0.5 else f"w{self.random.randrange(10**6)}"
 
     def number(self):
@@ -58,16 +58,16 @@ class Generator:
         return found
 
     def find(self, modification=(), one_row=False):
-        """modification(columns, index) gives its tokens; None if it does not suit."""
+        """modification(columns, index) returns its tokens; None if it does not fit."""
         number, index, columns, filters = self.random.choice(OPENED)
         tokens = modification(columns, index) if modification else []
         if tokens is None:
             return self.find(modification, one_row)
         operator = "=" if one_row else self.random.choice(["=", "=", "=", ">", ">=", "<", "<="])
         several = []
-        # The original's answer to a list is whole only where the index is unique.
+        # The original answers a list completely only if the index is unique.
         if operator == "=" and index == "PRIMARY" and not one_row and self.random.random() < 0.3:
-            # A value given twice is found twice; but a change may have made its row one that a filter drops.
+            # A value given twice is found twice; but a change may have made the filter drop its row.
             several = [
                 "@",
                 0,
@@ -79,7 +79,7 @@ class Generator:
     def update(self, columns, index):
         names = columns.split(",")
         if "k" in names or "v" in names or index in names:
-            return None  # could fail half-way, or meet its own rows
+            return None  # it could fail halfway, or meet its own rows
         return [self.asking("U"), *(self.value(name) for name in names)]
 
     def update_one(self, columns, _):
@@ -101,7 +101,7 @@ class Generator:
         return self.operands(self.asking("+"), columns, index)
 
     def decrement(self, columns, index):
-        # Without ?: a refused row is answered otherwise than by the original.
+        # Without ?: the original answers a refused row otherwise.
         return self.operands("-", columns, index)
 
     def operands(self, modification, columns, index):
@@ -136,7 +136,7 @@ class Generator:
 @pytest.fixture(scope="module")
 def pair(module_factory):
     """A server with our plugin and one with the original."""
-    option = "--innodb-flush-log-at-trx-commit=0"  # durability is not asked here
+    option = "--innodb-flush-log-at-trx-commit=0"  # durability is not tested here
     both = module_factory(option), module_factory(option, env={**os.environ, "POSTERN_SO": original_plugin()})
     for one in both:
         one.execute("CREATE DATABASE likewise", "USE likewise", TABLE)
@@ -165,7 +165,7 @@ def test_random_sessions(pair, seed):
 
 
 def ask_both(clients, requests, generator, seed):
-    # Sometimes all at once, sometimes one by one: the same must come of it.
+    # Sometimes all at once, sometimes one by one: the results must be the same.
     at_once = generator.random.random() < 0.5
     ours, theirs = [
         client.pipeline(*requests) if at_once else [client.request(*request) for request in requests]

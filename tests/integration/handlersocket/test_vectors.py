@@ -1,4 +1,4 @@
-"""The protocol's test vectors, each with the answer, and the table afterwards, of tests/wire/handlersocket/decisions.tsv.
+"""The protocol's test vectors. tests/wire/handlersocket/decisions.tsv has the answer to each, and the table afterwards.
 
 In MySQL (POSTERN_TEST_ON=mysql) decisions_mysql.tsv has the other answers there. With POSTERN_TEST_ORIGINAL=1 the original must
 answer as the vectors say.
@@ -11,7 +11,7 @@ import pytest
 from support.server import ON_MYSQL, ORIGINAL, ROOT, SERIES
 
 WIRE = ROOT / "tests" / "wire" / "handlersocket"
-# What later series do otherwise, SQL included: 10.0.0.1 is an INET6, too.
+# Vectors that later series answer otherwise, like SQL: 10.0.0.1 is an INET6, too.
 OTHERWISE = {"ty-uuid-w"}
 NOW_TOLERANCE = datetime.timedelta(minutes=5)
 
@@ -26,7 +26,7 @@ def unescape(text):
 
 
 def decisions():
-    """Reply and rows afterwards by id, as they are in the file; None where a server lacks such tables."""
+    """The reply and the rows afterwards, by id, as in the file; None if a server lacks such tables."""
     found = {}
     for file in ["decisions.tsv", *(["decisions_mysql.tsv"] if ON_MYSQL else [])]:
         for line in (WIRE / file).read_bytes().split(b"\n"):
@@ -57,7 +57,7 @@ def cases():
     decided = decisions()
     for vector in vectors():
         if ORIGINAL and vector["recv"].startswith("<"):
-            continue  # it crashes or hangs up
+            continue  # the original crashes or closes the connection
         if vector["id"] in OTHERWISE and SERIES != "10.11":
             continue
         if decided[vector["id"]] is None:
@@ -72,12 +72,12 @@ def secret_server(module_factory):
 
 @pytest.fixture
 def prepared(request, sandbox_factory):
-    """Runs a vector's statements on its server; removes their tables."""
+    """Runs a vector's statements on its server; drops their tables afterwards."""
     undo = []
 
     def prepare(vector):
         if ORIGINAL and vector["fresh_server"]:
-            server = sandbox_factory()  # one failed open spoils the original for good
+            server = sandbox_factory()  # one failed open breaks the original for good
         else:
             server = request.getfixturevalue("secret_server" if vector["server"] == "auth" else "server")
         connection = server.connect()
@@ -106,7 +106,7 @@ def text(value):
 
 
 def assert_rows(server, sql, expected):
-    """{now} stands for a time a moment ago."""
+    """Compares the rows; {now} matches any time of the last moments."""
     rows = [[text(value) for value in row] for row in server.query(sql, database="hst")]
     now = server.query("SELECT NOW()")[0][0]
     for row, wanted in zip(rows, expected):
@@ -129,7 +129,7 @@ def test_vector(prepared, vector, reply, rows):
         client.send(vector["send"].encode("latin1"))
         got = b"".join(line + b"\n" for line in client.lines(reply.count(b"\n")))
         assert re.fullmatch(reply, got), f"{vector['note']}\n{got!r}\nis not\n{reply!r}"
-        # Exactly that: the next line is answered next.
+        # Exactly one reply: the next line is answered next.
         if b"\n" in vector["send"].encode("latin1")[-1:]:
             assert client.request("nothing") == ["2", "1", "cmd"]
     if rows is not None:

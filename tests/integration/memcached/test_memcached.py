@@ -1,4 +1,4 @@
-"""The memcached door end to end: commands, what SQL and the door see of each other, expiry, large values, hostile bytes."""
+"""The memcached door end to end: commands, SQL and the door on the same rows, expiry, large values, hostile bytes."""
 import contextlib
 import os
 import socket
@@ -24,7 +24,7 @@ def door(module_factory):
 
 @pytest.fixture
 def table(door):
-    """A fresh table of the example's shape, mapped; its name, which is the container's, too."""
+    """A new table of the example's shape, mapped; returns its name, which is also the container's."""
     name = f"t{time.monotonic_ns()}"
     door.execute(
         f"CREATE TABLE test.{name} (k VARCHAR(250) CHARACTER SET ascii COLLATE ascii_bin PRIMARY KEY, v LONGBLOB, "
@@ -175,7 +175,7 @@ def test_increments_from_everywhere_add_up(door, table, one):
                     other.send(f"incr @@{table}.n 1\r\n".encode() * 10)
                     for _ in range(10):
                         assert other.line().isdigit()
-        except Exception as problem:  # reported by the main thread
+        except Exception as problem:  # the main thread reports it
             problems.append((number, problem))
 
     def count_in_sql():

@@ -1,6 +1,6 @@
-"""libmemcached's own conformance test, memccapable: every test of the text and of the binary protocol, with the items in
-a table and in memory. With POSTERN_TEST_ORIGINAL=1 it runs against Debian's memcached. And random sessions, which
-Debian's memcached answers as the door does."""
+"""libmemcached's own conformance test, memccapable: every test of the text and of the binary protocol, with the items
+in a table and in memory. With POSTERN_TEST_ORIGINAL=1 it runs against Debian's memcached. And random sessions, which
+Debian's memcached and the door answer alike."""
 import random
 import re
 import shutil
@@ -62,10 +62,10 @@ SESSIONS, COMMANDS = 6, 150
 
 
 def random_command(chance):
-    """A command that both are to answer with the same bytes: no CAS, which are numbers of another kind."""
+    """A command that both servers answer with the same bytes: without CAS values, which are counted differently."""
     key, value = chance.choice(KEYS), str(chance.randrange(3)) * chance.randrange(4)
     keys = " ".join(chance.choices(KEYS, k=chance.randrange(1, 40)))
-    # memcached counts by prefix the keys before one that is too long, though it answers nothing for them.
+    # memcached counts by prefix the keys before an overlong one, although it answers nothing for them.
     refused = " ".join([*chance.choices(["a", "b"], k=chance.randrange(40)), TOO_LONG, *chance.choices(KEYS, k=3)])
     flags, noreply = chance.randrange(3), chance.choice(["", "", " noreply"])
     return chance.choice(
@@ -95,7 +95,7 @@ def random_command(chance):
 
 
 def answer(client, command):
-    """Up to the answer of the no-op after it; the version cut off, prefixes in the order of names."""
+    """The answer up to that of the final no-op, without the version, with prefixes in the order of names."""
     client.send(command.encode() + b"\r\nmn\r\n")
     lines = []
     while (line := client.line()) != b"MN":

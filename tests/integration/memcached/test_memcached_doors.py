@@ -1,4 +1,4 @@
-"""Access to the memcached door and its rights, TLS, and how it comes and goes beside the other plugin."""
+"""Access to the memcached door and its rights, TLS, and opening and closing it beside the other plugin."""
 import contextlib
 import itertools
 import re
@@ -94,7 +94,7 @@ def test_login_by_text(accounts):
 
 
 def test_values_of_applications_are_in_no_log(sandbox_factory):
-    """A client that has connected anew sends its items where the door expects a login."""
+    """A client that has reconnected sends its items where the door expects a login."""
     server = sandbox_factory(
         "--memcached-auth=account",
         "--log-warnings=9",
@@ -109,7 +109,7 @@ def test_values_of_applications_are_in_no_log(sandbox_factory):
             for value in ("value1", "value2 ", "value3 value4", "value5\nvalue6 x", "ann wrong")
         }
         assert all(line.startswith("CLIENT_ERROR") for line in told.values()), told
-        # Strangers do not learn which accounts there are.
+        # Strangers do not learn which accounts exist.
         assert told["value3 value4"].replace("value3", "ann") == told["ann wrong"]
         assert one.set("k", "value7 x", flags=1).startswith("CLIENT_ERROR")
         assert one.store("cas", "k", "value8 x", tail=" 5").startswith("CLIENT_ERROR")

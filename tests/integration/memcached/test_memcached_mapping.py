@@ -1,4 +1,5 @@
-"""Which tables the memcached door serves and how: every form of mapping, wrong ones, changes while it runs, policies."""
+"""Which tables the memcached door serves and how: every form of mapping, invalid ones, changes at run time,
+policies."""
 import contextlib
 import select
 import time
@@ -391,7 +392,7 @@ def test_policies_and_options_may_be_missing(door):
                 return [int(stats[f"postern_requests_{name}"]) for name in ("open", "failed")]
 
             opens, failed = counted()
-            # Each reading opens three tables.
+            # Each reload opens three tables.
             until(lambda: one.get("@@aaa.AA") == b"HELLO, HELLO" and counted()[0] >= opens + 3 * 3)
             assert counted()[1] == failed, "they are no client's requests"
         for name in ("cache_policies", "config_options"):
@@ -403,7 +404,7 @@ def test_policies_and_options_may_be_missing(door):
 
 
 def test_mysqls_documented_configuration_can_be_copied(door):
-    """Rows as MySQL's manual has them."""
+    """The rows in MySQL's manual work."""
     door.execute(
         "CREATE TABLE test.multi_col (id VARCHAR(128) NOT NULL, value1 TEXT, value2 INT, flags INT, cas_column BIGINT, "
         "expire_time INT, PRIMARY KEY (id))"
