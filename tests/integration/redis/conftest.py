@@ -1,11 +1,11 @@
-"""A server with the Redis door, and a Redis beside it to compare with."""
+"""A server with the Redis door, and a Redis to compare it with."""
 import pytest
 from support.resp import Client, Original
 
 
 @pytest.fixture(scope="module")
 def server(module_factory, request):
-    """Shared by the tests of a module, started with the module's SERVER_OPTIONS."""
+    """The server that the tests of a module share, started with the module's SERVER_OPTIONS."""
     server = module_factory(*getattr(request.module, "SERVER_OPTIONS", ()), redis=True)
     yield server
     server.assert_alive()
@@ -13,7 +13,7 @@ def server(module_factory, request):
 
 @pytest.fixture
 def port(server):
-    """The port of the door, which has no keys and no functions."""
+    """The door's port; the door has no keys and no functions."""
     port = server.env["REDIS_PORT"]
     with Client(port) as client:
         client.ask("FUNCTION", "FLUSH")

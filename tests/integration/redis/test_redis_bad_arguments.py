@@ -1,7 +1,7 @@
 """Every command of the door with arguments of any kind, beside Debian's redis-server: the same errors, word for word.
 
-Each command is played by itself on keys of all types, which are made anew before it; what both servers then hold must
-be the same, too. SEED=N chooses other arguments, POSTERN_REDIS_ARGUMENTS=N more of them.
+Each command is played by itself on keys of all types, which are recreated before it; afterwards both servers must hold
+the same keys. SEED=N chooses other arguments, POSTERN_REDIS_ARGUMENTS=N more of them.
 """
 import contextlib
 import os
@@ -32,17 +32,17 @@ right before after min max by rev bylex byscore weights aggregate sum store alph
 byte rank maxlen and or xor not string hash help bad on off setname auth id addr skipme yes no error timeout filterby
 module pattern aclcat user 2 3 EX Nx""".split()
 KINDS = {"key": KEYS, "number": NUMBERS, "float": FLOATS, "text": TEXTS, "word": WORDS}
-# They wait, or end the connection; test_redis_blocking and test_redis_hostile have them.
+# These wait, or end the connection; test_redis_blocking and test_redis_hostile test them.
 LEFT_OUT = "client|kill client|reply quit wait client|no-touch client|setinfo cluster readonly readwrite".split()
 LEFT_OUT += "pubsub|help script|help function|help".split()
-# Accounts are the server's.
+# The server manages accounts.
 LEFT_OUT += "acl|setuser acl|deluser acl|load acl|save acl|help".split()
 WAIT = "blpop brpop blmove brpoplpush blmpop bzpopmin bzpopmax bzmpop".split()
-# Their answers are about the server, or random: only their errors are compared.
+# Their answers describe the server, or are random: only their errors are compared.
 OF_THE_SERVER = """auth hello info lastsave lolwut role time memory randomkey scan sscan hscan zscan object select
 client command config latency slowlog acl cluster reset discard exec multi watch unwatch dbsize""".split()
-# They answer once for each channel, or not at all, and then the client may ask for little else: test_redis_messages and
-# test_redis_monitor have them.
+# They send one reply for each channel, or none, and may put the client into a mode with few commands:
+# test_redis_messages and test_redis_monitor test them.
 SUBSCRIBE = "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor".split()
 CHOOSE = "spop srandmember zrandmember hrandfield".split()
 
@@ -52,7 +52,7 @@ def text_of(word):
 
 
 class Arguments:
-    """Random ones of a command."""
+    """Random arguments for a command."""
 
     def __init__(self, seed, name, arity):
         self.random = random.Random(f"{seed} {name}")
@@ -69,7 +69,7 @@ class Arguments:
         return text_of(self.random.choice(KINDS[self.random.choice(kinds.split())]))
 
     def next(self):
-        """Any, or a good command of which a word or two are others, or missing."""
+        """Random arguments, or a valid command with a word or two replaced or missing."""
         chance = self.random
         if self.shapes and chance.random() < 0.6:
             words = [self.word(word) for word in chance.choice(self.shapes)]
@@ -99,7 +99,7 @@ READ = {
 
 
 def held(client):
-    """All keys, with type and contents."""
+    """All keys, with their types and contents."""
     all_keys = sorted(client.ask("KEYS", "*"))
     found = {}
     for key in all_keys:
@@ -130,9 +130,9 @@ def same(words, told, expected):
     if is_late_errno(words, value_of(told), value_of(expected)):
         return True
     if name == "command" and told == b"-ERR Invalid command specified\r\n":
-        return True  # one that the door does not have
+        return True  # the door does not have the command
     if name == "setbit" and told.startswith(b"-ERR bit offset"):
-        return True  # a value has 64 MiB, and there 512
+        return True  # the door limits values to 64 MiB, Redis to 512
     if name.endswith("scan") and told == b"-ERR invalid cursor\r\n":
         return True
     if told[:1] == b"-" or expected[:1] == b"-":
@@ -153,13 +153,13 @@ def test_every_command(server, original):
         for name in names:
             if name in LEFT_OUT or name in WAIT or name in SUBSCRIBE:
                 continue
-            if name.startswith("x"):  # ids are of the time: test_redis_streams has streams
+            if name.startswith("x"):  # ids contain the time: test_redis_streams tests streams
                 continue
             arguments = Arguments(SEED, name, arities[name])
             for _ in range(ROUNDS):
                 words = arguments.next()
                 if is_undefined(words) or (name in CHOOSE and b"-2147483649" in words):
-                    continue  # Redis repeats as often as the count says, and is gone for minutes
+                    continue  # Redis repeats the work `count` times, and is busy for minutes
                 for one in (client, theirs):
                     one.ask("RESET")
                     made(one)

@@ -1,8 +1,8 @@
-"""Commands that wait for elements, beside Debian's redis-server: which is served, in which order, and how a wait ends.
+"""Blocking commands beside Debian's redis-server: which client is served, in which order, and how a wait ends.
 
-Several workers serve the door's clients, so that most pushes come from another worker than the client's that waits. In
-the random sessions several clients wait at once; after each step both servers must have answered the same clients the
-same. SEED=N chooses other sessions.
+Several workers serve the door's clients, so most pushes come from another worker than the waiter's. In the random
+sessions several clients wait at once; after each step both servers must have sent the same replies to the same clients.
+SEED=N chooses other sessions.
 """
 import random
 import select
@@ -16,7 +16,7 @@ from support.waiting import until
 SERVER_OPTIONS = ("--redis-threads=3",)
 SEED = seeds.chosen(1)
 STEPS = 120
-# Within that Redis has answered the clients it serves; it serves them before it answers the push.
+# Redis has answered the clients that it serves within this time; it serves them before it answers the push.
 TELL_SECONDS = 0.02
 
 
@@ -25,7 +25,7 @@ def has_reply(client, seconds=0.0):
 
 
 class Both:
-    """The same client of both servers."""
+    """One client on each server."""
 
     def __init__(self, server, original, resp="2"):
         self.ours, self.theirs = server.resp(), original.client()
@@ -53,7 +53,7 @@ class Both:
 
 @pytest.fixture(params=["2", "3"])
 def both(request, server, original):
-    """Makes clients of both servers."""
+    """Makes pairs of clients."""
     clients = []
 
     def make():
@@ -67,7 +67,7 @@ def both(request, server, original):
 
 
 def block(both, *words):
-    """A client of both that waits."""
+    """Makes a pair of clients that block."""
     waiting = both()
     with_others = both()
     before = [blocked(with_others.ours), blocked(with_others.theirs)]
@@ -111,7 +111,7 @@ def test_a_write_serves_waiters(both, waits, push):
         if other.ask("TYPE", key) == b"+list\r\n":
             other.ask("LRANGE", key, 0, -1)
     other.ask("ZRANGE", "z", 0, -1)
-    # The same at once, where nobody has to wait.
+    # The same commands at once, when nobody has to wait.
     other.ask("DEL", "l", "m", "z", "new")
     if push.split()[0] in ("RPUSH", "LPUSH", "ZADD", "ZINCRBY"):
         other.ask(*push.split())
@@ -183,7 +183,7 @@ def test_a_client_that_pushes_may_end_its_sending(both):
     looker = both()
     at_rest = [blocked(looker.ours), blocked(looker.theirs)]
     for number in range(10):
-        until(lambda: [blocked(looker.ours), blocked(looker.theirs)] == at_rest)  # the last one has been served
+        until(lambda: [blocked(looker.ours), blocked(looker.theirs)] == at_rest)  # the last client has been served
         (waiting,) = chain(both, "BLPOP a 0")
         other = both()
         other.send("RPUSH", "a", str(number))
@@ -280,13 +280,14 @@ def test_clients_are_unblocked(both, how):
 
 
 class Session:
-    """Some clients of both servers that wait and push at random."""
+    """Several pairs of clients that block and push at random."""
 
     def __init__(self, make, seed):
         self.random = random.Random(seed)
         self.clients = [make() for _ in range(6)]
         self.watcher = make()
-        # A wait for several keys takes the one that was pushed to first, which moves make a matter of order.
+        # A client that waits for several keys gets the one that was pushed to first, and moves make that order
+        # ambiguous.
         self.moves = self.random.random() < 0.5
         self.history = []
 
@@ -332,7 +333,7 @@ class Session:
             self.watcher.ask("LRANGE", key, 0, -1)
 
     def hear(self):
-        """Reads what Redis has answered, and the same of the door."""
+        """Reads Redis's replies, and expects the same from the door."""
         while True:
             waiting = {client.theirs.socket: client for client in self.clients if client.waits}
             ready = select.select(list(waiting), [], [], TELL_SECONDS)[0]

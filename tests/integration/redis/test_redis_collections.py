@@ -1,4 +1,4 @@
-"""Lists, sets and sorted sets: tables that SQL reads, and what clients do to them at the same time."""
+"""Lists, sets and sorted sets: SQL reads their tables, and clients change them concurrently."""
 import threading
 
 import pytest
@@ -135,7 +135,7 @@ def test_a_random_member_of_many_is_had_without_a_walk(server, redis):
 
 
 def test_members_have_the_same_chance(redis):
-    # Gaps of all sizes between them, so that halves of a range have few and many.
+    # The gaps between them have all sizes, so halves of a range contain few names and many.
     names = sorted({f"user:{i}" for i in range(1_200)} | {f"user:1:{'x' * (i % 40)}{i}" for i in range(1_200)})
     redis.ask("SADD", "chances", *names)
     draws, groups = 8_000, 24
@@ -147,7 +147,7 @@ def test_members_have_the_same_chance(redis):
             counts[place[member]] += 1
     expected = draws / groups
     chi = sum((count - expected) ** 2 / expected for count in counts)
-    # Of 23 degrees of freedom: above 64 once in 100,000 runs.
+    # Chi-squared with 23 degrees of freedom: above 64 once in 100,000 runs.
     assert chi < 64, counts
 
 
@@ -247,7 +247,7 @@ ONE_STEP = """
 
 
 def locks_of(server, redis, *commands):
-    """How often tables were locked for them: once for each statement. The door's own work may come between."""
+    """The number of table locks for these commands: one for each statement. The door's own work may add some."""
     before = server.status("Redis_table_locks")["redis_table_locks"]
     redis.send(b"".join(encode(*words) for words in commands))
     for _ in commands:
@@ -270,7 +270,7 @@ def test_neighbouring_commands_are_one_statement(server, redis):
     adds = [("SADD", f"s{i}", "a") for i in range(8)]
     sets = [("MULTI",), *(("SET", f"k{i}", "v") for i in range(20)), ("EXEC",)]
     until(lambda: locks_of(server, redis, *adds) <= 2 and locks_of(server, redis, *sets) <= 2, seconds=30)
-    # One of another type fails by itself.
+    # A command on a key of another type fails alone.
     redis.ask("SET", "s4", "text")
     redis.send(b"".join(encode("SADD", f"s{i}", "b", "c") for i in range(8)))
     answers = [redis.raw() for _ in range(8)]

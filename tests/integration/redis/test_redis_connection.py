@@ -45,7 +45,7 @@ def test_an_argument_of_many_bytes(client, server):
     for _ in range(5):
         assert client.ask("ECHO", value) == value
         assert client.ask("PING") == "PONG"
-    # The C library may keep some for the next one.
+    # The C library may cache some memory for the next connection.
     assert server.memory_kib("RssAnon") - before < 150 << 10
 
 

@@ -1,7 +1,7 @@
-"""Lists, sets, sorted sets and hashes through crashes, on a replica, and beside SQL that writes the same rows.
+"""Lists, sets, sorted sets and hashes in crashes, on a replica, and beside SQL writes to the same rows.
 
-Each writer keeps a model of its keys in memory. All answered writes have to be in the tables after kill -9; the one command
-that was not answered may be there or not, as a whole.
+Each writer keeps a model of its keys in memory. After kill -9 all answered writes must be in the tables; the one
+unanswered command is applied whole or not at all.
 """
 import contextlib
 import copy
@@ -25,7 +25,7 @@ class Model:
         self.lists, self.sets, self.zsets, self.hashes = [], set(), {}, {}
 
     def rows(self, kind):
-        """As the table has them."""
+        """The contents as rows of the table."""
         key, held = self.names[kind].encode(), getattr(self, kind)
         if kind == "lists":
             return [(key, i, value) for i, value in enumerate(held)]
@@ -34,7 +34,7 @@ class Model:
         return sorted((key, name, value) for name, value in held.items())
 
     def next(self, chance, count):
-        """A command, and its effect on the model."""
+        """A random command, and its effect on the model."""
         kind = chance.choice(list(KINDS))
         name, member = self.names[kind], f"m{chance.randrange(40)}".encode()
         words, act = getattr(self, f"of_{kind}")(chance, member, f"v{count}".encode())
@@ -120,7 +120,7 @@ class Writer(threading.Thread):
 
 
 def table(server, kind):
-    """The elements, of lists with their index."""
+    """The elements; for lists with their index."""
     return server.query(
         f"SELECT t.k, {KINDS[kind]} FROM postern_redis.{kind} AS t JOIN postern_redis.entries AS e "
         "ON t.k = e.k ORDER BY 1, 2"
@@ -236,7 +236,7 @@ def write_by_door(server, number):
 
 
 def until_taken(client, *words):
-    """A command that was held up may be sent again: nothing was done."""
+    """Sends a command until it is carried out: one that was held up has done nothing, and may be repeated."""
     while True:
         try:
             return client.ask(*words)

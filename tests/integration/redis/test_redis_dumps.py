@@ -37,7 +37,7 @@ SCORES = ["0", "-0.5", "1", "inf", "-inf", "1e300", "0.1", "5e-324", "-900719925
 
 
 def made(chance):
-    """Commands that make a key of each type, of each size that Redis stores in its own form."""
+    """Commands that make a key of each type, in each size for which Redis has an encoding of its own."""
     few, many = chance.sample(TEXTS, 5), [b"%d:%d" % (i, chance.randrange(1000)) for i in range(700)]
     lines = [("SET", f"string{i}", text) for i, text in enumerate(TEXTS)]
     for name, texts in (("few", few), ("many", many), ("long", [b"l" * 9_000, b"m" * 70_000, b"n"])):
@@ -73,7 +73,7 @@ READ = {
 
 
 def value_of(client, key):
-    """All that can be read of it, but what depends on the time."""
+    """Everything that can be read of a key, except what depends on the time."""
     kind = client.ask("TYPE", key)
     told = [client.ask(*(key if word == "K" else word for word in words)) for words in READ[kind]]
     if kind == "set":
@@ -103,7 +103,7 @@ def keys_made(client, chance):
 
 @pytest.mark.parametrize("seed", [SEED, SEED + 1])
 def test_values_pass_in_both_directions(server, original, seed):
-    """Made at one server, dumped there, restored at the other, dumped there, and restored at the first."""
+    """Keys are made on one server, dumped, restored on the other, dumped there, and restored on the first."""
     with server.resp() as ours, original.client() as theirs:
         for one, other in ((ours, theirs), (theirs, ours)):
             keys = keys_made(one, random.Random(f"dumps {seed}"))
@@ -179,7 +179,7 @@ def test_options_and_errors(server, original):
 
 
 def test_payloads_with_valid_checksums_and_nothing_else(server, original):
-    """A forged payload is refused or makes a key, and the server lives."""
+    """A forged payload is refused or makes a key, and the server survives."""
     chance = random.Random(f"forged {SEED}")
     with server.resp() as ours, original.client() as theirs:
         keys = keys_made(theirs, chance)

@@ -1,4 +1,5 @@
-"""FUNCTION and FCALL beside Debian's redis-server, and our own: libraries are rows, and outlive the server."""
+"""FUNCTION and FCALL beside Debian's redis-server, and differences of the door: libraries are rows, and survive a
+restart."""
 import re
 import threading
 import time
@@ -59,7 +60,7 @@ BAD_LIBRARIES = [
     "#!lua name=x\nerror('no')",
     "#!lua name=x\nlocal a = nil + 1",
 ]
-# Requests after FUNCTION FLUSH, each list on its own.
+# Requests after FUNCTION FLUSH, each list separately.
 SESSIONS = [
     [
         ("FUNCTION", "LOAD", MY_SET),
@@ -165,7 +166,7 @@ def test_dumps_go_both_ways(port, original):
             taker.ask("FUNCTION", "FLUSH")
             assert taker.ask("FUNCTION", "RESTORE", dump) == "OK"
             assert taker.ask("FCALL", "long", "0") == b"abcabcabc" * 400
-            # Which of both it names hangs on the order in the dump.
+            # The error names either library, depending on the order in the dump.
             assert re.fullmatch("ERR Library (mylib|long) already exists", taker.error("FUNCTION", "RESTORE", dump))
             assert taker.ask("FUNCTION", "RESTORE", dump, "REPLACE") == "OK"
             taker.ask("FUNCTION", "LOAD", "REPLACE", ONE.format("long", "other", "1"))
@@ -187,7 +188,7 @@ def test_a_library_is_a_row_that_outlives_the_server(sandbox_factory):
     server.start()
     with server.resp() as client:
         assert client.ask("FCALL", "my_set", "1", "k", "v") == "OK"
-        # A change by SQL is in effect within about a second.
+        # A change by SQL takes effect within about a second.
         server.execute(f"REPLACE INTO postern.redis_functions VALUES ('sql', \"{ONE.format('sql', 'sql', '7')}\")")
         until(lambda: answered(client, "FCALL", "sql", "0") == 7, seconds=15)
         server.execute("REPLACE INTO postern.redis_functions VALUES ('sql', 'nonsense')")
@@ -214,10 +215,10 @@ def test_a_function_is_a_transaction(server, port):
         assert client.error("FCALL", "fails", "1", "k").startswith("ERR value is not an integer")
         assert client.ask("EXISTS", "k") == 0
         assert server.query("SELECT COUNT(*) FROM postern_redis.entries") == [(0,)]
-        # Local variables of a library begin anew with each call.
+        # A library's local variables are initialised for each call.
         client.ask("FUNCTION", "LOAD", COUNTS)
         assert [client.ask("FCALL", "count", "0") for _ in range(3)] == [1, 1, 1]
-        # A library that EXEC loads is undone with it.
+        # EXEC's rollback also removes a library that it loaded.
         client.ask("MULTI")
         client.ask("FUNCTION", "LOAD", ONE.format("new", "new", "5"))
         client.ask("FCALL", "new", "0")
@@ -254,12 +255,12 @@ def test_a_function_is_killed_and_bounded_and_its_load_too(server, port):
             "FUNCTION", "LOAD", "#!lua name=x\nlocal s = 'x' while true do s = s .. s end"
         )
         assert other.error("FUNCTION", "LOAD", "#!lua name=x\n" + " " * (4 << 20)) == "ERR the library is too long"
-        # A state that was left in the middle of a load serves scripts as before.
+        # An interpreter whose load was interrupted still runs scripts.
         assert other.ask("EVAL", "return math.max(1, 2)", "0") == 2
 
 
 def test_libraries_of_many_clients_never_share_a_function(server, port):
-    """Two libraries with one function: whoever comes first has it, each time."""
+    """Two libraries define the same function: the first one loaded has it, each time."""
     failures = []
 
     def load(library):
@@ -300,6 +301,6 @@ def test_grants_decide_on_loads(sandbox_factory):
         assert ann.ask("FCALL", "my_set", "1", "k", "v") == "OK"
         for words in (("DELETE", "mylib"), ("FLUSH",), ("RESTORE", ann.ask("FUNCTION", "DUMP"), "REPLACE")):
             assert bob.error("FUNCTION", *words).startswith("NOPERM "), words
-        # Its commands are the caller's.
+        # Its commands run with the caller's rights.
         assert bob.error("FCALL", "my_set", "1", "k", "x").startswith("NOPERM ")
         assert ann.ask("FCALL", "my_get", "1", "k") == b"v"

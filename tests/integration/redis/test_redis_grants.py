@@ -1,4 +1,4 @@
-"""What accounts may do: the grants of each mapping's tables decide, inside commands of several steps, too."""
+"""The rights of accounts: grants on each mapping's tables decide, inside commands of several steps, too."""
 import pytest
 from support.waiting import until
 

@@ -1,7 +1,8 @@
-"""Malformed and odd sessions at the door and at Debian's redis-server: the same bytes come back, and the same end.
+"""Malformed and odd sessions at the door and at Debian's redis-server: both send the same bytes, and end the connection
+alike.
 
-A session is sent as it comes, then the client ends its sending, and reads until the server closes. SEED=N chooses other
-sessions, POSTERN_REDIS_SESSIONS=N more of them.
+A session's bytes are sent in parts; then the client shuts down its sending side, and reads until the server closes.
+SEED=N chooses other sessions, POSTERN_REDIS_SESSIONS=N more of them.
 """
 import contextlib
 import os
@@ -99,7 +100,7 @@ ENDLESS = [
 
 
 class Bytes:
-    """A client's bytes, as parts; `<id>` and `<address>` in it are the client's."""
+    """A client's bytes, in parts; `<id>` and `<address>` stand for the client's own."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -128,11 +129,11 @@ class Bytes:
             sent = self.spoiled(sent)
         if chance.random() < 0.2:
             sent = sent[: chance.randrange(len(sent) + 1)]
-        # How much of it a server receives at once decides its answers to the rest.
+        # The answers to the rest depend on how much of it a server receives at once.
         return sent + chance.choice(ENDLESS) if chance.random() < 0.05 else sent
 
     def spoiled(self, sent):
-        """A few bytes of it are others, missing, or there twice."""
+        """Replaces, deletes or repeats a few bytes."""
         chance = self.random
         for _ in range(chance.choice([1, 1, 2, 5])):
             at = chance.randrange(len(sent) + 1)
@@ -149,7 +150,7 @@ class Told:
         with socket.create_connection(("127.0.0.1", int(port))) as client:
             client.settimeout(20)
             sent = self.as_own(client, sent)
-            with contextlib.suppress(OSError):  # it may have closed
+            with contextlib.suppress(OSError):  # the server may have closed the connection
                 client.sendall(sent)
                 client.shutdown(socket.SHUT_WR)
             self.bytes = self.all_of(client)
@@ -184,7 +185,7 @@ class Told:
 
 
 ADDRESS = re.compile(rb"127\.0\.0\.1:\d+")
-# The client's number as a command, or an argument of one.
+# An unknown command whose name or arguments contain the client's id.
 UNKNOWN = re.compile(rb"unknown command .*")
 GREETING = re.compile(rb"(?:\*\d+|%\d+)\r\n\$6\r\nserver\r\n.*?\$7\r\nmodules\r\n\*0\r\n", re.DOTALL)
 
@@ -202,7 +203,7 @@ def is_told_before_the_line_ends(told, expected):
 
 
 def ends_in_exec(told, expected):
-    """Redis leaves out the replies of its transaction to a client that has ended itself, or wants no replies."""
+    """Redis omits the replies of the transaction for a client that has killed itself or turned replies off."""
     return b"+QUEUED\r\n" in expected and told.startswith(expected)
 
 
@@ -211,7 +212,7 @@ def reads_all_options_first(told, expected):
     return told.startswith(b"-ERR Syntax error in HELLO option") and expected.startswith(b"-WRONGPASS")
 
 
-# What grammar.md says of.
+# Differences that grammar.md documents.
 NAMED = [is_told_before_the_line_ends, ends_in_exec]
 
 
@@ -221,7 +222,7 @@ def same(one, other):
         return True
     if any(differs(told, expected) for differs in NAMED):
         return True
-    if one.reset or other.reset:  # replies under way then are lost
+    if one.reset or other.reset:  # replies in flight are lost then
         return told.startswith(expected) or expected.startswith(told)
     ours, theirs = told.split(b"\r\n"), expected.split(b"\r\n")
     return len(ours) == len(theirs) and all(

@@ -1,7 +1,7 @@
-"""Random sessions through the door and through Debian's redis-server: the same replies, in RESP2 and RESP3.
+"""Random sessions with the door and with Debian's redis-server: the same replies, in RESP2 and RESP3.
 
-The differences allowed are in support/redis_commands.py: orders of sets, random choices, times, and whether a missing key
-or bad arguments are reported first. SEED=N chooses other sessions, POSTERN_REDIS_COMMANDS=N makes them longer.
+The allowed differences are in support/redis_commands.py: orders of sets, random choices, times, and whether a missing
+key or bad arguments are reported first. SEED=N chooses other sessions, POSTERN_REDIS_COMMANDS=N makes them longer.
 """
 import concurrent.futures
 import contextlib
@@ -40,12 +40,12 @@ def reply_of(client, words):
 
 
 def same_types(one, other):
-    """The kinds of a reply, so that a bulk string is not taken for a status."""
+    """The kinds of a reply, which distinguish a bulk string from a status."""
     return one[:1] == other[:1]
 
 
 class Session:
-    """The same commands at both servers, one after the other."""
+    """Sends the same commands to both servers, one after another."""
 
     def __init__(self, ours, theirs, known):
         self.ours, self.theirs, self.known = ours, theirs, known
@@ -84,7 +84,7 @@ class Session:
         return self.expires_as_before(words) and {value, expected} == {0, 1}
 
     def expires_as_before(self, words):
-        """Later or sooner than before, within the same millisecond or the next."""
+        """Whether an EXPIRE with GT or LT compares nearly equal times, whose order depends on the millisecond."""
         compares = words[0].lower() == b"expire" and words[-1] in (b"gt", b"lt")
         return compares and abs(self.theirs.ask("TTL", words[1]) - int(words[2])) <= 1
 
@@ -96,7 +96,7 @@ class Session:
             self.watched.clear()
 
     def are_absent_again(self):
-        """A key that was not there, and then was, and then was not, is no change here."""
+        """Whether a watched key was missing, was created, and is missing again: the door sees no change."""
         return any(there == 0 == self.theirs.ask("EXISTS", key) for key, there in self.watched.items())
 
     def fail(self, done, reply, expected_reply):
@@ -117,7 +117,7 @@ def play(server, original, groups, resp, seed, prefix=""):
         for _ in range(COMMANDS):
             words = commands.next()
             if words[0].lower() in (b"spop", b"randomkey") or is_undefined(words):
-                continue  # their choice changes later answers
+                continue  # their random choice changes later answers
             if words[0].lower() == b"select" and words[1:] != [b"0"]:
                 continue
             session.play(words)
@@ -133,7 +133,7 @@ def test_random_sessions(server, original, group, resp, seed):
 
 @pytest.fixture(scope="module")
 def prefixed(module_factory):
-    """With one keyspace, at a prefix: its tables have keys without it."""
+    """With a single keyspace, at a prefix, whose tables store keys without the prefix."""
     server = module_factory(redis=True)
     server.query("CALL postern.redis_make_keyspace(0, 'app:', 'appks')")
     server.query("CALL postern.redis_unmap('')")
@@ -154,7 +154,7 @@ def test_random_sessions_of_a_keyspace_at_a_prefix(prefixed, original, group, re
 
 
 def test_ranges_of_a_string(server, original):
-    """From before it, after it, and ending before they begin."""
+    """Ranges that begin before the string or after it, and ranges that end before they begin."""
     lines = ["bitpos v 0", "bitpos v 1", "bitcount v", "getrange v", "substr v"]
     lines = [(*line.split(), start, end) for line in lines for start in range(-5, 6) for end in range(-5, 6)]
     lines += [(*line, "bit") for line in lines if line[0].startswith("bit")]
@@ -169,7 +169,8 @@ def test_ranges_of_a_string(server, original):
 
 @pytest.mark.parametrize("seed", [SEED, SEED + 1])
 def test_hyperloglogs_are_the_same_bytes(server, original, seed):
-    """In both forms, and on the way from one to the other; but for the estimate that PFCOUNT keeps in Redis' string."""
+    """In both encodings, and while one becomes the other; except for the estimate that PFCOUNT caches in Redis's
+    string."""
     chance = random.Random(seed)
     keys = ["h1", "h2", "h3"]
     with server.resp() as ours, original.client() as theirs:
@@ -203,12 +204,12 @@ def test_hyperloglogs_are_the_same_bytes(server, original, seed):
             same("PFDEBUG", *words)
 
 
-# Later versions of Redis have these.
+# Redis 7.2 and later have these.
 NEWER = {b"client|no-touch", b"client|setinfo"}
 
 
 def pairs(told):
-    """A map as RESP2 has it."""
+    """A map in its RESP2 form."""
     return dict(zip(told[::2], told[1::2]))
 
 
@@ -221,7 +222,7 @@ def test_commands_are_described_as_redis_does(server, original, resp):
         containers = {b"cluster", *(name.split(b"|")[0] for name in names if b"|" in name)}
         assert len(names) > 200
         for name in names:
-            if name in containers:  # some of its subcommands are not here
+            if name in containers:  # the door lacks some of its subcommands
                 told, expected = (decode(client.ask_raw("COMMAND", "INFO", name))[0][:9] for client in (ours, theirs))
             else:
                 told, expected = (client.ask_raw("COMMAND", "INFO", name) for client in (ours, theirs))
@@ -277,7 +278,7 @@ def test_sums_of_infinite_scores(server, original):
 
 @contextlib.contextmanager
 def rows_are_held(server):
-    """Somebody locks rows of the keys and of their elements, again and again."""
+    """SQL transactions lock rows of the keys and of their elements, again and again."""
     over = threading.Event()
     held = []
 
@@ -318,7 +319,7 @@ def empty(client, known):
         client.ask("DEL", key)
 
 
-# Their answers depend on keys of other clients, on chance, or on the moment.
+# Their answers depend on other clients' keys, on chance, or on the time.
 NOT_PIPELINED = {b"keys", b"scan", b"dbsize", b"flushall", b"flushdb", b"randomkey", b"spop", b"expire", b"pexpire"}
 TYPES = {"lists": 2, "sets": 3, "hashes": 4, "zsets": 5}
 
@@ -351,7 +352,7 @@ def play_pipelines(server, original, group, client, bursts):
 
 @pytest.mark.parametrize("group", ["hash", "list", "set", "sorted-set", "stream"])
 def test_pipelines_of_clients_with_keys_of_their_own(server, original, group):
-    """Their commands share transactions and statements, and those that fail fail by themselves."""
+    """Their commands share transactions and statements, and a failing one fails alone."""
     with server.resp() as ours:
         empty(ours, {name.decode() for name in ours.ask("COMMAND", "LIST")})
     with original.client() as theirs:

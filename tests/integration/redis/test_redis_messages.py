@@ -1,8 +1,8 @@
 """Publishing and subscribing beside Debian's redis-server: replies, messages, their order, and the end of slow readers.
 
-Several workers serve the door's clients, so that most messages cross from one worker to another. In the random sessions
-each step is asked of both servers, and every client must have been sent the same bytes before the next. SEED=N chooses
-other sessions.
+Several workers serve the door's clients, so most messages cross from one worker to another. In the random sessions each
+step is sent to both servers, and every client must receive the same bytes before the next. SEED=N chooses other
+sessions.
 """
 import random
 import select
@@ -21,14 +21,14 @@ KINDS = {"SUBSCRIBE": "UNSUBSCRIBE", "PSUBSCRIBE": "PUNSUBSCRIBE", "SSUBSCRIBE":
 
 
 class Heard:
-    """A client that hears messages, too."""
+    """A client that receives messages, too."""
 
     def __init__(self, client, resp):
         self.client = client
         self.client.ask_raw("HELLO", resp)
 
     def ask(self, *words):
-        """All replies up to that to a PING after the request, so that messages are among them."""
+        """All replies up to that to a PING after the request, so messages are included."""
         self.client.send((encode(*words) if words else b"") + encode("PING", "end"))
         return self.until_end()
 
@@ -78,8 +78,8 @@ def test_subscribers_hear_the_same_as_of_redis(server, original, resp):
             told, expected = (publisher.ask_raw(word, channel, text) for publisher in publishers)
             assert told == expected, (step, word, channel)
             for ours, theirs in both:
-                heard = theirs.ask()  # Redis has sent them before it answers the publisher
-                # The messages of one publication by several patterns come in the order of a table of Redis's.
+                heard = theirs.ask()  # Redis sent them before it answered the publisher
+                # The order of one publication's messages by several patterns is that of a hash table in Redis.
                 assert sorted(ours.messages(len(heard))) == sorted(heard), (step, word, channel)
         asked = [("PUBSUB", "NUMPAT"), ("PUBSUB", "NUMSUB", *names), ("PUBSUB", "SHARDNUMSUB", *names)]
         for request in asked:
@@ -134,7 +134,7 @@ def test_messages_of_a_transaction_leave_with_its_commit(server):
 
 
 def test_writes_and_messages_keep_their_order(server):
-    """Whoever hears of a write sees it."""
+    """A client that receives the message of a write sees the write."""
     with server.resp() as hears, server.resp() as says, server.resp() as reads:
         hears.ask("SUBSCRIBE", "a")
         for number in range(200):

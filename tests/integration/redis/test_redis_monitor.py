@@ -1,4 +1,4 @@
-"""MONITOR beside Debian's redis-server: the same lines; their order, their bounds, and the accounts."""
+"""MONITOR beside Debian's redis-server: the same lines, their order, their limits, and rights."""
 import re
 import threading
 import time
@@ -81,7 +81,7 @@ def watching(port):
 
 
 def lines_until(monitor, last):
-    """The lines before the one with this word, as (database, client, words)."""
+    """The lines before the one that contains this word, as (database, client, words)."""
     lines = []
     while True:
         line = monitor.line()
@@ -93,7 +93,7 @@ def lines_until(monitor, last):
 
 
 def shown(port):
-    """ASKED as a monitor sees it."""
+    """ASKED as a monitor shows it."""
     with watching(port) as monitor:
         with Client(port) as client:
             for words in ASKED:
@@ -129,7 +129,7 @@ def test_a_monitor_is_answered_as_by_redis_and_ends(port, original, version):
             client.ask("MONITOR")
             client.send(b"".join(encode(*words) for words in asked))
             told = client.file.read()
-        # Redis puts the lines of its own commands between the answers.
+        # Redis puts the monitor's own lines between the answers.
         answers = LINE.sub(b"", told)
         heard.append(re.sub(rb"\*2\r\n\$10\r\n\d+\r\n\$\d\r\n\d+\r\n", b"time", answers))
     assert heard[0] == heard[1]
@@ -140,7 +140,7 @@ def test_a_monitor_is_answered_as_by_redis_and_ends(port, original, version):
 
 
 def test_a_command_is_shown_before_those_that_came_after_its_answer(port):
-    """Commands of all workers are in one order, which has each client's order in it."""
+    """One order has the commands of all workers, and agrees with each client's order."""
     clients, rounds = 8, 60
 
     def work(number):
@@ -178,7 +178,7 @@ def test_a_command_is_shown_before_those_that_came_after_its_answer(port):
 
 
 def test_a_script_that_ran_twice_is_shown_once_with_its_commands_together(port):
-    """Scripts that lock keys in another order have to be run again now and then."""
+    """Scripts that lock keys in different orders are retried at times."""
     script = "redis.call('incr', KEYS[1]) redis.call('incr', KEYS[2]) return ARGV[1]"
     rounds = 100
 

@@ -1,5 +1,5 @@
-"""Commands that arrive together on few keys, through the door and through Debian's redis-server: the same replies, and the
-same keys afterwards. Such commands share a statement, in which the row of a key is stored once for all of them.
+"""Commands that arrive together for few keys, at the door and at Debian's redis-server: the same replies, and the same
+keys afterwards. Such commands share a statement, which stores a key's row once for all of them.
 
 SEED=N chooses other commands, POSTERN_REDIS_PIPELINES=N more pipelines.
 """
@@ -11,7 +11,7 @@ from support import seeds
 from support.replica import catch_up, follow
 from support.resp import encode
 
-# Each event has no more than the columns that were changed.
+# Each binlog event contains only the changed columns.
 SERVER_OPTIONS = (
     "--log-bin=bin",
     "--server-id=1",
@@ -24,7 +24,7 @@ KINDS = {"list": 2, "set": 3, "hash": 4, "zset": 5, "stream": 6}
 
 
 class Pipelines:
-    """Random pipelines on the keys of one client. Members are few, so that some are there already."""
+    """Random pipelines on one client's keys. Members are few, so some exist already."""
 
     def __init__(self, number, seed):
         self.random = random.Random(f"{seed} {number}")
@@ -127,7 +127,7 @@ def play(server, original, number, failures):
                     replies.append([client.raw() for _ in commands])
                 expires = [words for words in commands if words[0] == "PEXPIRE"]
                 wrong = [each for each in zip(commands, *replies) if each[1] != each[2]]
-                if expires:  # the millisecond may be over at one of them alone
+                if expires:  # the millisecond may have passed on one of them only
                     for client in (ours, theirs):
                         client.ask("DEL", *(words[1] for words in expires))
                     keys = {words[1] for words in expires}
@@ -151,7 +151,7 @@ def test_pipelines_on_few_keys_are_answered_as_in_redis(server, original):
     for thread in threads:
         thread.join()
     assert not failures
-    # What rows of keys say of their elements is so.
+    # Rows of keys describe their elements correctly.
     for table, kind in {"lists": 2, "sets": 3, "hashes": 4, "zsets": 5, "streams": 6}.items():
         assert server.query(
             f"SELECT e.k, e.len, n FROM (SELECT k, COUNT(*) AS n FROM postern_redis.{table} GROUP BY k) AS c"
@@ -159,7 +159,8 @@ def test_pipelines_on_few_keys_are_answered_as_in_redis(server, original):
         ) in ([], ()), table
 
 
-# Increments of all clients are neighbours in the rows of one table while the key's row is held in another.
+# Increments of all clients wait next to each other in the rows of one table while another transaction locks the key's
+# row.
 def test_many_writers_of_the_same_keys_lose_nothing(server):
     clients, rounds, depth = 5, 20, 30
     failures = []

@@ -1,4 +1,4 @@
-"""A field that HINCRBY makes holds the number of the command."""
+"""HINCRBY on a missing field stores the increment."""
 
 
 def test_a_field_that_is_made_of_a_long_number(module_factory):

@@ -1,4 +1,4 @@
-"""Keyspace notifications beside Debian's redis-server: the same events of the same keys, in the same order."""
+"""Keyspace notifications beside Debian's redis-server: the same events for the same keys, in the same order."""
 import itertools
 import time
 
@@ -38,7 +38,7 @@ TRANSACTIONS = [
 
 
 class Listener:
-    """What comes by the pattern, up to a message that is published last."""
+    """The events that arrive by the pattern, up to a message that is published last."""
 
     def __init__(self, client):
         self.client = client
@@ -95,7 +95,7 @@ def test_events_of_transactions_and_scripts(server, original, both):
 
 
 def test_an_undone_change_has_no_event(server, both):
-    """A script that fails is undone as a whole here."""
+    """A script that fails is rolled back as a whole here."""
     ours, _ = both
     with server.resp() as listening:
         listener = Listener(listening)
@@ -118,7 +118,7 @@ def test_a_key_expires(server, both):
         assert heard == {(b"__keyspace@0__:" + key, b"expired") for key in keys} | {
             (b"__keyevent@0__:expired", key) for key in keys
         }
-        # A write that meets it is the quicker.
+        # A write may find the expired key before the sweep does.
         ours.ask("RPUSH", "late", "x")
         ours.ask("PEXPIRE", "late", "1")
         listener.heard(ours)

@@ -1,5 +1,5 @@
-"""Random scripts through the door and through Debian's redis-server: commands on all types in one EVAL or FCALL, each
-reply the same, and the same keys afterwards. The door keeps changes that come before an error, as Redis does.
+"""Random scripts at the door and at Debian's redis-server: commands on all types in one EVAL or FCALL, with the same
+replies, and the same keys afterwards. The door keeps changes made before an error, as Redis does.
 
 SEED=N chooses other scripts, POSTERN_REDIS_SCRIPTS=N more of them.
 """
@@ -23,7 +23,7 @@ SCRIPTS = int(os.environ.get("POSTERN_REDIS_SCRIPTS", "250"))
 SEED = seeds.chosen(1)
 COMPARED_EVERY = 20
 
-# ARGV has the commands, each with the number of its words before it.
+# ARGV contains the commands, each after the number of its words.
 BODY = """
 local at, replies = 1, {}
 while at <= #ARGV do
@@ -46,7 +46,7 @@ LIBRARY = "#!lua name=random\n" + "".join(
     f"redis.register_function('{how}', function(KEYS, ARGV){BODY.replace('CALL', how)}end)\n"
     for how in ("call", "pcall")
 )
-# Their choice, or an order, changes the answers of later ones.
+# Their random choice, or an order, changes later answers.
 LEFT_OUT = {b"spop", b"randomkey", b"select"}
 READS = {
     "string": ["GET"],
@@ -144,7 +144,7 @@ def test_random_scripts(server, original, group, version):
 
 
 def is_ended_by_arguments(request, told):
-    """The door may look at arguments before it looks for the key; then the rest of the script is not done here alone."""
+    """The door may check arguments before it looks up the key; then only the door skips the rest of the script."""
     calls = request[1] in ("call", SCRIPT["call"])
     return calls and told.startswith(OF_ARGUMENTS)
 

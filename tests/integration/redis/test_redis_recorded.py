@@ -1,6 +1,6 @@
-"""Commands of tests/recorded/redis over the tables of a server: the replies are those that Redis gave when they were
-recorded, and Debian's redis-server still gives them; both count the same commands and errors. src/redis/recorded_test.cc
-sends them to the door in RESP2 as well, with more files, over the engine in memory."""
+"""Commands of tests/recorded/redis over the tables of a server: the replies equal Redis's recorded ones, and Debian's
+redis-server still gives them; both count the same commands and errors. src/redis/recorded_test.cc sends them in RESP2
+as well, with more files, over the engine in memory."""
 import re
 
 import pytest
@@ -8,7 +8,7 @@ from support.recorded import PLACE, commands_of, shown, words_of
 
 FILES = sorted(path.stem for path in PLACE.glob("*.txt") if not path.stem.startswith("types_"))
 
-# Commands of scripts and of transactions that do not run count differently, as grammar.md says.
+# Commands in scripts and in aborted transactions are counted differently, see grammar.md.
 OTHER_STATISTICS = {"scripts", "transactions"}
 
 
@@ -40,7 +40,7 @@ def text_of(client, section):
 
 
 def counts(client, section):
-    """How often each command was carried out and rejected, and each error answered."""
+    """The number of executions and rejections of each command, and of each error."""
     lines = dict(line.split(":") for line in text_of(client, section).split("\r\n") if "stat_" in line)
     found = {}
     for name, values in lines.items():

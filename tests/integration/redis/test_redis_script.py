@@ -1,4 +1,4 @@
-"""What sql/redis.sql makes, and what its procedures refuse."""
+"""The tables that sql/redis.sql creates, and the errors of its procedures."""
 import pymysql
 import pytest
 from support.server import ROOT, sandbox

@@ -1,4 +1,5 @@
-"""Scripts through the door and through Debian's redis-server: the same replies, byte by byte; and what is ours alone.
+"""Scripts at the door and at Debian's redis-server give the same replies, byte by byte; and features that only the door
+has.
 
 SEED=N chooses other random scripts, POSTERN_REDIS_SCRIPTS=N more of them.
 """
@@ -27,7 +28,7 @@ def setting(server, name, value):
 
 
 def test_a_command_of_a_script_is_one_statement_and_needs_no_mark(server, port):
-    """Each took another statement and a savepoint, for where its key has another type."""
+    """Earlier each command took another statement and a savepoint, in case its key had another type."""
     script = (
         "local n = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], 60000) redis.call('SET', KEYS[2], n) "
         "return {redis.call('INCR', KEYS[1]), redis.call('RPUSH', KEYS[3], n), redis.call('DEL', KEYS[2])}"
@@ -48,7 +49,7 @@ def test_a_command_of_a_script_is_one_statement_and_needs_no_mark(server, port):
 
 
 class Pair:
-    """The same request at both."""
+    """The same request on both servers."""
 
     def __init__(self, ours, theirs):
         self.ours, self.theirs = ours, theirs
@@ -81,7 +82,7 @@ def test_scripts_answer_as_in_redis(pair, scripts):
         if ours != theirs:
             differs.append(f"{script}\n  ours   {ours[:300]}\n  Redis' {theirs[:300]}")
         pair.both("FLUSHALL")
-        pair.both("SCRIPT", "FLUSH")  # forgets settings of cjson, which Redis keeps
+        pair.both("SCRIPT", "FLUSH")  # clears settings of cjson, which Redis keeps
     assert not differs, f"{len(differs)}\n" + "\n".join(differs)
 
 
@@ -146,7 +147,7 @@ def test_scripts_in_transactions_answer_as_in_redis(pair):
 
 
 class Scripts:
-    """Random programs: commands on a few keys, with conditions and loops, and calls that fail and are caught."""
+    """Random programs: commands on a few keys, with conditions and loops, and calls whose errors are caught."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -219,7 +220,7 @@ def test_random_scripts_answer_as_in_redis_and_leave_the_same(pair):
         script = scripts.script()
         ours, theirs = pair.both("EVAL", script, "4", *keys, "x", str(number % 7))
         assert ours == theirs, f"SEED={SEED} {number}\n{script}"
-        if theirs[:1] == b"-":  # ours is undone as a whole
+        if theirs[:1] == b"-":  # ours is rolled back as a whole
             pair.both("FLUSHALL")
             continue
         for key in keys:
@@ -265,7 +266,7 @@ def test_a_script_is_bounded_in_time_and_memory(server, port):
         ]:
             until(lambda script=script: b"redis_script_time_limit" in client.ask_raw("EVAL", script, "0"), seconds=60)
         assert client.ask("EXISTS", "a") == 0
-    # So that memory is what ends these, however slow the machine is.
+    # Without a time limit memory ends these, however slow the machine is.
     with setting(server, "redis_script_time_limit", "0"), setting(server, "redis_script_memory", "4194304"), Client(
         port
     ) as client:
@@ -281,7 +282,7 @@ def test_a_script_is_bounded_in_time_and_memory(server, port):
 
 def test_others_go_on_while_a_script_runs_and_it_can_be_killed(server, port):
     with setting(server, "redis_script_time_limit", "0"), Client(port) as client, Client(port) as other:
-        # The place of a key that is not there would be locked with those of its neighbours.
+        # Creating a missing key would lock its gap, and so block its neighbours.
         client.ask("MSET", *(word for number in range(50) for word in (f"k{number}", "old")), "a", "old")
         client.send(encode("EVAL", "redis.call('set', 'a', 1) while true do end", "0"))
         begun = time.monotonic()
@@ -295,7 +296,7 @@ def test_others_go_on_while_a_script_runs_and_it_can_be_killed(server, port):
         assert other.ask_raw("SCRIPT", "KILL").startswith(b"-NOTBUSY")
 
 
-# They had the threads for all that is too much for a turn, and so nobody's DBSIZE or FLUSHALL was answered.
+# Endless scripts took all threads for long work, so nobody's DBSIZE or FLUSHALL was answered.
 def test_many_endless_scripts_stop_nobody_elses_commands(server, port):
     endless = encode("EVAL", "local n = 0 while true do n = n + 1 end", "0")
     with setting(server, "redis_script_time_limit", "0"), contextlib.ExitStack() as stack:
@@ -313,7 +314,7 @@ def test_many_endless_scripts_stop_nobody_elses_commands(server, port):
             assert other.ask("DEL", "s") == 1
         assert other.ask("FLUSHALL") == "OK"
         assert other.ask("DBSIZE") == 0
-        # Those that wait for a thread begin when others have ended.
+        # Scripts that wait for a thread begin when others have ended.
         killer = threading.Thread(target=until, args=(lambda: not killed(port),), kwargs={"seconds": 60})
         killer.start()
         for client in looping:

@@ -1,5 +1,5 @@
-"""One reply shows one state, however many steps it takes to read; and WATCH's view of a row without a
-version that others change and change back."""
+"""One reply shows one state, however many steps it reads in; and WATCH detects that a row without a version was changed
+and changed back."""
 import random
 import threading
 import time
@@ -34,7 +34,7 @@ def server(module_factory):
 
 
 class Working:
-    """Threads that do something again and again, until the block is left."""
+    """Threads that repeat some work until the block is left."""
 
     def __init__(self, server, *works):
         self.over, self.failed = threading.Event(), []
@@ -124,7 +124,7 @@ def up_and_down(redis, _):
     [["HGET", "acc:1", "bal"], ["GET", "bal:1"], ["HGETALL", "acc:1"], ["SORT", "one", "BY", "x", "GET", "bal:*"]],
 )
 def test_watch_notices_a_change_that_is_undone_before_exec(server, read):
-    """An EXEC that is done adds to what its client has read."""
+    """A successful EXEC adds to the value that its client has read."""
     key = "bal:1" if "GET" in read else "acc:1"
     with server.resp() as redis:
         redis.ask("DEL", "one")

@@ -1,4 +1,4 @@
-"""Streams as tables: SQL reads them, they outlive a kill of the server, and an older keyspace gets their tables."""
+"""Streams as tables: SQL reads them, they survive a kill of the server, and an older keyspace gets their tables."""
 import json
 import threading
 
@@ -106,7 +106,7 @@ def test_acknowledged_entries_and_pending_lists_outlive_a_kill(server):
         there = {one for one, _ in client.ask("XRANGE", "s", "-", "+")}
         assert set(added) <= there
         pending = {one: who for one, who, _, _ in client.ask("XPENDING", "s", "g", "-", "+", "1000000")}
-    # The server may have done more than clients have heard of, and no less.
+    # The server may have done more than it acknowledged, but no less.
     assert not set(acknowledged) & set(pending)
     unsure = 2 * len(threads)
     lost = [one for one, who in taken if one not in acknowledged and pending.get(one) != who]

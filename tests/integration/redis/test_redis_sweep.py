@@ -1,4 +1,4 @@
-"""Rows of expired keys go by themselves, where they may."""
+"""The server deletes rows of expired keys, if it may write."""
 import contextlib
 import subprocess
 
@@ -55,7 +55,7 @@ def test_expired_keys_go_with_their_elements(server, redis):
     until(lambda: count(server, "postern_redis.entries", "expires <> 0 AND k <> 'live'") == 0)
     assert server.query("SELECT k FROM postern_redis.hashes WHERE k IN ('hash', 'live')") == [(b"live",)]
     assert redis.ask("TTL", "live") > 900
-    # Counted when the sweep has ended.
+    # Rows are counted at the end of the sweep.
     until(lambda: server.status("Redis_rows_swept")["redis_rows_swept"] - before >= 200)
     assert b"expired_keys:" in redis.ask("INFO", "stats")
     redis.ask("DEL", "live")
@@ -113,7 +113,7 @@ def test_a_read_only_server_deletes_nothing(server, redis):
 
 
 def rounds_pass(server):
-    """As long as a server that may would take for two rounds."""
+    """Waits as long as two rounds would take a server that may write."""
     server.query("SELECT SLEEP(2.5)")
 
 
@@ -127,7 +127,7 @@ def test_it_can_be_turned_off(module_factory):
 
 
 def log_of(server, *options):
-    """The events of its binary log as SQL."""
+    """The server's binlog events as SQL."""
     file = server.dir / "data" / "bin.000001"
     told = subprocess.run([BINARIES / "mariadb-binlog", *options, file], check=True, stdout=subprocess.PIPE)
     return told.stdout
@@ -135,7 +135,7 @@ def log_of(server, *options):
 
 @contextlib.contextmanager
 def replaying(server):
-    """An SQL client that reads the statements it is sent."""
+    """An SQL client that runs the statements sent to it."""
     command = [BINARIES / "mariadb", "--no-defaults", "--user=root", f"--socket={server.env['SQL_SOCKET']}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as client:
         yield client
@@ -151,7 +151,7 @@ def send(client, server, sql):
 
 
 def test_rows_are_replayed_from_a_binary_log_beside_the_sweep(module_factory):
-    """As a recovery to a point in time does, in one session or in several, with pauses between."""
+    """Replays as a point-in-time recovery does, in one session or in several, with pauses."""
     primary = module_factory("--log-bin=bin", "--server-id=1", redis=True)
     with primary.resp() as redis:
         for number in range(10):

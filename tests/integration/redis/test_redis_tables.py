@@ -1,4 +1,5 @@
-"""Keys over tables: what Redis writes SQL reads, and the other way round; mappings, their refusals and changes."""
+"""Keys over tables: SQL reads what Redis writes, and Redis what SQL writes; mappings, invalid ones and changes of
+them."""
 import threading
 
 import pytest
@@ -69,7 +70,7 @@ def test_rows_order_sorted_sets(server, redis):
     redis.ask("SET", "other", "x")
     redis.ask(*by_n, "LIMIT", 2, 9)
     assert redis.ask("EXEC")[1] == sum(lines[2:], [])
-    # An element that names no field, a field of no row, a row that is no string.
+    # An element that names no field, a field of a missing row, a row that is not a string.
     assert redis.ask("SORT", "ids", "BY", "nosort", "LIMIT", 0, 1, "GET", "user:*->nosuch", "GET", "user:*") == [
         None,
         None,

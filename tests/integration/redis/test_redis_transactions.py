@@ -1,4 +1,4 @@
-"""MULTI, EXEC, DISCARD, WATCH and UNWATCH: as Redis has them, and as one transaction of the database."""
+"""MULTI, EXEC, DISCARD, WATCH and UNWATCH: they work as in Redis, as one transaction of the database."""
 import contextlib
 import random
 import threading
@@ -12,7 +12,7 @@ from support.waiting import until
 
 
 class Error(str):
-    """An error reply, which transactions hold among others."""
+    """An error reply, which may be one of the replies in a transaction."""
 
 
 class Client(resp.Client):
@@ -23,7 +23,7 @@ class Client(resp.Client):
         return plain(super().ask, *words)
 
     def ask_line(self, line):
-        """A command from words without blanks."""
+        """Sends a command whose words contain no blanks."""
         return self.ask(*line.split())
 
 
@@ -260,7 +260,7 @@ def test_transactions_in_opposite_order_are_all_done(server):
 
 
 def test_watched_counters_lose_no_count(server):
-    """Many clients add one by WATCH, GET, MULTI, SET, EXEC: whoever was overtaken tries again."""
+    """Many clients increment a counter by WATCH, GET, MULTI, SET, EXEC: a client whose EXEC fails tries again."""
     done = []
 
     def work():
@@ -313,7 +313,7 @@ def test_a_crash_and_a_replica_see_whole_transactions(tmp_path):
                 for count in range(100_000):
                     bad = f"INCR word{number}" if count % 2 else "GET x"
                     client.ask("SET", f"word{number}", "abc")
-                    # Some of their steps are undone by themselves: they must not reach the binary log.
+                    # Some of their steps are rolled back alone: they must not reach the binary log.
                     wrong = "MSET gone 1 mail:x 2" if count % 3 else "GET x"
                     results = transact(client, f"INCR left{number}", bad, wrong, f"INCR right{number}")
                     if isinstance(results, list):

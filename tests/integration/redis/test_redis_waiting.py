@@ -1,6 +1,5 @@
-"""Clients that wait for elements: their cost, their effect on others, and their ends. The order of service,
-test_redis_blocking.py asks beside Redis.
-"""
+"""Blocked clients: their cost, their effect on others, and how waits end. test_redis_blocking.py compares the order of
+service with Redis."""
 import contextlib
 import os
 import signal
@@ -19,7 +18,8 @@ SERVER_OPTIONS = ("--redis-threads=3",)
 
 @pytest.mark.alone
 def test_a_held_up_client_holds_nobody_up_for_long(server):
-    """A row lock of SQL's keeps the element from moving: the first push waits for that a while, the next not at all."""
+    """An SQL transaction's row lock keeps the element from moving: the first push waits for it a while, the next not at
+    all."""
     with server.resp() as waiting, server.resp() as client, server.connect() as connection:
         client.ask("RPUSH", "held-to", "x")
         waiting.send(encode("BLMOVE", "held-from", "held-to", "LEFT", "RIGHT", "0"))
@@ -42,7 +42,7 @@ def test_a_held_up_client_holds_nobody_up_for_long(server):
 @pytest.mark.alone
 @pytest.mark.parametrize("how", ["kill", "close"])
 def test_pushes_go_on_while_waiters_leave(server, how):
-    """Clients begin to wait and go again; no push is lost, and none is held up by a client that has gone."""
+    """Clients block and leave; no push is lost, and none waits for a client that has left."""
     over = threading.Event()
 
     def wait_and_go():
@@ -88,7 +88,7 @@ def test_rows_that_sql_puts_there_are_found(server):
         two.send(encode("BLPOP", "sql", "30"))
         with server.resp() as watcher:
             until(lambda: blocked(watcher) == 2)
-        # Two elements in one transaction, which wakes nobody.
+        # Two elements in one transaction by SQL, which wakes nobody.
         with server.connect() as connection, connection.cursor() as cursor:
             cursor.execute("BEGIN")
             cursor.execute("INSERT INTO postern_redis.lists (k, pos, v) VALUES ('sql', 0, 'a'), ('sql', 1, 'b')")
@@ -143,7 +143,7 @@ def test_thousands_that_wait_cost_nothing(server):
         threads = len(os.listdir(task))
         clients = [stack.enter_context(server.resp()) for _ in range(count)]
         for number, one in enumerate(clients):
-            if number == 50:  # the first of each queue
+            if number == 50:  # the first client of each queue
                 until(lambda: blocked(client) == 50)
             one.send(encode("BLPOP", f"q{number % 50}", f"other{number}", "0"))
         until(lambda: blocked(client) == count, 60)
@@ -159,7 +159,7 @@ def test_thousands_that_wait_cost_nothing(server):
         assert client.ask("EXISTS", "q7") == 0
 
 
-# In each pair the second undoes the first.
+# In each pair the second statement undoes the first.
 ALTERATIONS = [
     ("ALTER TABLE postern_redis.{} COMMENT 'altered'", "ALTER TABLE postern_redis.{} COMMENT ''"),
     ("ALTER TABLE postern_redis.{} ADD COLUMN z INT", "ALTER TABLE postern_redis.{} DROP COLUMN z"),
@@ -177,7 +177,7 @@ def test_statements_get_their_locks_at_once_while_clients_wait(server):
         client = stack.enter_context(server.resp())
         clients = [stack.enter_context(server.resp()) for _ in range(count)]
         for number, one in enumerate(clients):
-            if number == 20:  # the first of each queue
+            if number == 20:  # the first client of each queue
                 until(lambda: blocked(client) == 20)
             one.send(encode("BZPOPMIN" if number % 2 else "BLPOP", f"q{number % 20}", f"other{number}", "0"))
         until(lambda: blocked(client) == count, 60)
@@ -187,7 +187,7 @@ def test_statements_get_their_locks_at_once_while_clients_wait(server):
             for pair in ALTERATIONS:
                 times_ms = []
                 for _ in range(5):
-                    time.sleep(0.05)  # while those that wait look for elements
+                    time.sleep(0.05)  # while the waiters look for elements
                     for statement in pair:
                         begin = time.monotonic()
                         cursor.execute(statement.format(table))
@@ -201,7 +201,7 @@ def test_statements_get_their_locks_at_once_while_clients_wait(server):
 
 
 def test_each_element_is_taken_once(server):
-    """Several queues and workers that wait while others push: as a job queue works."""
+    """Several queues and workers that block while others push, as in a job queue."""
     jobs, takers, makers = 1_500, 8, 4
     taken = []
 

@@ -1,4 +1,4 @@
-"""CONFIG SET, SLOWLOG, LATENCY and ACL: a client sees and changes no more of the door than it may."""
+"""CONFIG SET, SLOWLOG, LATENCY and ACL: a client sees and changes no more of the door than its rights allow."""
 import re
 
 import pytest
@@ -78,13 +78,13 @@ def test_the_log_has_an_end(server):
 
 
 def test_a_log_is_the_accounts_own(with_accounts):
-    """And a client cannot have more logged of others."""
+    """A client cannot make the door log more of other accounts' commands."""
     with with_accounts.resp() as ann, with_accounts.resp() as bob:
         for client, name in ((ann, "ann"), (bob, "bob")):
             assert client.ask("AUTH", name, "secret") == "OK"
         assert ann.error("CONFIG", "SET", "slowlog-log-slower-than", "0").startswith("NOPERM")
         assert ann.error("CONFIG", "SET", "notify-keyspace-events", "KEA").startswith("NOPERM")
-        # A command that is slow by itself.
+        # This command is slow by itself.
         ann.ask("EVAL", "local n = 0 while n < 3000000 do n = n + 1 end return n", "0")
         until(lambda: ann.ask("SLOWLOG", "LEN") >= 1)
         assert any(entry[3][0] == b"EVAL" for entry in ann.ask("SLOWLOG", "GET", "-1"))

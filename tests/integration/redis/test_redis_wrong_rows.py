@@ -1,7 +1,6 @@
-"""Rows of the generic keyspace that SQL has made wrong: how many elements a key has, where a list begins, and of what
-type it is, are not so. Every command is answered soon, by a whole reply; a refused one has changed nothing; and the
-key can be deleted.
-"""
+"""Rows of the generic keyspace that SQL has corrupted: the number of a key's elements, the position of a list's head,
+or the key's type is wrong. Every command gets a complete reply soon; a refused one has changed nothing; and the key can
+be deleted."""
 import pytest
 from support.resp import Error, decode, encode
 
@@ -35,7 +34,7 @@ def cursor(server):
 
 
 def make(cursor, kind, length, head, place=0):
-    """Three elements from `place` on, or as far as there are places, and an entry that says otherwise."""
+    """Three elements from `place` on, or as many as there are positions, and a key row that disagrees."""
     for table in ("entries", *TABLES.values()):
         cursor.execute(f"DELETE FROM postern_redis.{table}")
     cursor.execute("INSERT INTO postern_redis.entries VALUES ('k', %s, NULL, 0, 1, %s, %s)", (kind, length, head))
@@ -65,7 +64,7 @@ def test_commands_on_wrong_rows(server, cursor, kind):
                 before = rows(cursor)
                 client.send(encode(*line.split()))
                 try:
-                    decode(client.raw())  # times out where there is none, or only a part
+                    decode(client.raw())  # times out if there is no reply, or only a part
                 except Error:
                     assert rows(cursor) == before, (state, line)
                 assert client.ask("PING") == "PONG", (state, line)

@@ -1,6 +1,6 @@
-"""Texts bound to a prepared statement are in the character sets that the session had when their types were bound.
+"""Texts bound to a prepared statement have the character sets that the session had when their types were bound.
 
-A client that executes without types means those, also after SET NAMES: the server's own binding stays as it is.
+A client that executes without types keeps those, also after SET NAMES: the server's own binding stays in effect.
 """
 import struct
 
@@ -13,7 +13,7 @@ TEXTS = (b"\xc3\xa9", b"\xe9")  # é in UTF-8, which is Ã© in latin1; é in la
 
 
 class Bound:
-    """A statement with one text for a parameter."""
+    """A statement with one text parameter."""
 
     def __init__(self, session, text):
         self.session = session
@@ -48,7 +48,7 @@ def stored(port, database):
     for value in TEXTS * 3:
         yield statement.execute(True, value)
         yield statement.execute(False, value)
-    yield statement.execute(True, b"e")  # another row has it: the types are bound nevertheless
+    yield statement.execute(True, b"e")  # another row has the text: the types are bound nevertheless
     for names in ("latin1", "utf8mb4", "latin1", "utf8mb4"):
         yield session.query(f"SET NAMES {names}")
         for binds in (False, False, True, False):

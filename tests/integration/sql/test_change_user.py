@@ -1,5 +1,5 @@
-"""COM_CHANGE_USER: a worker asks for the proof in the server's place, and the server verifies it with the session as it
-is at its own port."""
+"""COM_CHANGE_USER: a worker asks for the proof in the server's place, and the server verifies it; the session is then
+as at the server's own port."""
 import contextlib
 import hashlib
 
@@ -23,7 +23,7 @@ ACCOUNTS = (
     "CREATE TABLE t (id INT PRIMARY KEY, v INT)",
     "INSERT INTO t SELECT seq, seq FROM seq_1_to_20",
 )
-# Everything of the session that it may keep, or lose.
+# All state of the session that it may keep or lose.
 LEFT = (
     "SELECT v FROM t WHERE id = 3",
     "SHOW WARNINGS",
@@ -59,7 +59,7 @@ def proof(password, scramble):
 
 class Client(Session):
     def ask(self, user, database="test", method=b"mysql_native_password"):
-        """Returns the server's question."""
+        """Sends COM_CHANGE_USER and returns the server's challenge."""
         self.put(bytes([CHANGE_USER]) + user.encode() + b"\0\0" + database.encode() + b"\0\x2d\0" + method + b"\0")
         return self.packet()
 
@@ -69,7 +69,7 @@ class Client(Session):
         return self.packet()
 
     def change(self, user, password=b"", database="test"):
-        """All packets but for the scramble."""
+        """Changes the user; returns all packets except the scramble."""
         question = self.ask(user, database)
         if question[4] != 0xFE:
             return question
@@ -92,7 +92,7 @@ def both(server):
 
 
 def all_packets(one):
-    """Until the connection ends."""
+    """All packets until the connection ends."""
     said = b""
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
@@ -110,7 +110,7 @@ def in_place_of_the_server(server):
 
 
 def known(server, user, password):
-    """The door knows how the server verifies the account."""
+    """The door has learnt how the server verifies the account."""
     with session(server) as one:
         assert one.change(user, password)[-7:-6] != b"\xff"
 
@@ -240,7 +240,7 @@ OTHERWISE = {
 
 @pytest.mark.parametrize("change", OTHERWISE)
 def test_the_account_is_changed_between_question_and_reply(served, change):
-    """The server uses the account as it is when the reply comes; the numbers of packets go on."""
+    """The server uses the account as it is when the reply arrives; packet numbers continue."""
     statement, password = OTHERWISE[change]
     served.execute("CREATE OR REPLACE USER changing@'%' IDENTIFIED BY 'old'", "GRANT SELECT ON test.* TO changing@'%'")
     known(served, "changing", b"old")

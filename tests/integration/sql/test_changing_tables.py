@@ -1,5 +1,5 @@
-"""Tables of odd kinds (support/changing_tables.py), which somebody else changes while two sessions, on the door and on the
-server's own port, ask the same of each its own database: answers and rows are the same.
+"""Tables of odd kinds (support/changing_tables.py) that another connection changes while two sessions, one on the door
+and one on the server's own port, run the same statements, each in its own database: answers and rows are the same.
 
 SEED=N in the environment makes other choices, ROUNDS=N makes it longer.
 """
@@ -27,12 +27,12 @@ SETTINGS = (
     *("SET foreign_key_checks = 0", "SET foreign_key_checks = 1", "SET tx_isolation = 'READ-COMMITTED'"),
     "SET tx_isolation = 'REPEATABLE-READ'",
 )
-# Plans decide about FOUND_ROWS() of sums of no rows.
+# FOUND_ROWS() of sums over no rows depends on the plan.
 LEFT_BEHIND = ("SELECT ROW_COUNT(), LAST_INSERT_ID(), @@warning_count", "SHOW WARNINGS")
 
 
 class Sides:
-    """A session on each port, and a connection of somebody else to each database."""
+    """A session on each port, and another connection to each database."""
 
     def __init__(self, server):
         self.server = server

@@ -1,5 +1,5 @@
-"""Values that statements compute of their own values and of the time: sums, NOW(), NOW() - INTERVAL 1 DAY. Workers write and
-compare them as the server's own port does. Random ones are among those of test_writes.py and its neighbours."""
+"""Values that statements compute from their own values and from the time: sums, NOW(), NOW() - INTERVAL 1 DAY. Workers
+write and compare them as the server's own port does. test_writes.py and its neighbours include random ones."""
 import pytest
 from support import sql_session
 from support.both_ports import ask, fast, filled, learnt, on_door, pair, same_tables
@@ -36,7 +36,7 @@ def tables(served):  # noqa: F811
 
 
 def others(values, number, prepared):
-    """Numbers behind signs, and those of intervals, belong to the form of a text."""
+    """Numbers after signs, and numbers of intervals, belong to a text's form."""
     first, *rest = values
     rest = [one + 100 * number if isinstance(one, int) and one >= 100 and prepared else one for one in rest]
     return [first + 100 * number if first >= 100 or first == 1 else first, *rest]
@@ -76,7 +76,7 @@ STAMPS = ("1706745599.987654", "1711846800.000001", "951782400")
 
 @pytest.mark.parametrize("column", ["d", "due", "fine", "seen", "name", "n", "price"])
 def test_points_in_time_in_a_transaction(tables, column):
-    """With the same time in both sessions; what rounds, or fits no column, is the server's."""
+    """Both sessions have the same time; values that are rounded, or fit no column, are left to the server."""
     sessions = pair(tables)
     answered = 0
     for at, zone in enumerate(("SYSTEM", "+05:30", "-11:00")):

@@ -1,8 +1,8 @@
-"""What 76 set-ups of drivers, libraries and applications send is answered by the door as by the server's own port.
+"""The door answers the recorded statements of 76 driver, library and application set-ups as the server's own port does.
 
-Each conversation is played at both ports, over databases of their own, with the capabilities, the character set and the
-states of its sessions: three times, for the first two teach the door. Every packet of every answer is the same, and so
-are the tables in the end. pytest -s shows which forms of statements the server answers, and why.
+Each conversation is played at both ports, over separate databases, with the capabilities, the character set and the
+states of its sessions: three times, because the first two teach the door. Every packet of every answer is the same, and
+so are the tables in the end. pytest -s shows which forms of statements the server answers, and why.
 """
 import contextlib
 
@@ -15,14 +15,14 @@ from support.sql_session import Session, without_remarks
 SIDES = {"POSTERN_PORT": "by_door", "SQL_PORT": "by_port"}
 ROUNDS = 3
 TABLES = ("users", "kv", "order_items", "sbtest1", "wp_options", "wp_posts", "wp_users", "page", "objectcache")
-# Which rows of them are put back.
+# Tables whose rows are restored.
 OTHERS = {
     "users": "id NOT BETWEEN 1000 AND 1200",
     "kv": "k NOT LIKE 'key %'",
     "order_items": "order_id NOT BETWEEN 1000 AND 1200",
     "wp_options": "option_name NOT LIKE 'option %'",
 }
-# Why a SELECT of theirs may be the server's.
+# Reasons for which the server may answer a SELECT of these conversations.
 NOT_BY_KEY = {
     "a column that the table has not, or hides",
     "a view, a table function or a table of INFORMATION_SCHEMA",
@@ -40,7 +40,7 @@ NOT_BY_KEY = {
 
 @pytest.fixture(scope="module")
 def served(module_factory):
-    # What InnoDB guesses of the tables is the same at both, and stays.
+    # InnoDB's statistics are the same on both sides, and do not change.
     options = ("--innodb-flush-log-at-trx-commit=2", STEADY_PLANS, "--loose-postern-threads=1")
     server = module_factory("--postern-verify=0", *options, postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
@@ -56,7 +56,7 @@ class Side:
         skipped = ("USE ", "CREATE DATABASE", "DROP DATABASE", "CREATE TABLE types", "INSERT INTO types", "CREATE PROC")
         made = [statement.strip() for statement in sql_drivers.tables()]
         self.run(*(statement for statement in made if not statement.startswith(skipped)))
-        # Enough rows for an index to be worth its while, beside those that are put back.
+        # Enough rows for an index to pay off, beside those that are restored.
         self.run(
             *(f"CREATE TABLE {table}_before SELECT * FROM {table}" for table in TABLES),
             "INSERT INTO users (id, email, city_id) SELECT seq, CONCAT('u', seq, '@example.com'), seq FROM seq_1000_to_1200",
@@ -84,11 +84,11 @@ class Side:
 
 
 def play(server, client, capabilities, collation, conversation, begin_round):
-    """Three times: twice in one pair of sessions, and in another."""
+    """Plays it three times: twice in one pair of sessions, and once in another."""
 
     def same(said, answers):
         door, port = (answer.replace(b"by_door", b"by_port") for answer in answers)
-        # A plan made once may read a table of few rows whole where the server uses an index.
+        # A cached plan may scan a small table where the server uses an index.
         alike = door == port or without_remarks(door) == without_remarks(port)
         assert alike, f"{client}: {said}\n door: {door!r}\n server: {port!r}"
 
@@ -131,9 +131,9 @@ def test_recorded_statements_are_answered_alike(served):
     left = served.query(plans)
     for row in left:
         print(*row)
-    # "SELECT ..." stands for all without a form.
+    # "SELECT ..." counts all statements without a form.
     selects = [row[2:] for row in left if row[3].upper().startswith("SELECT") and row[3] != "SELECT ..."]
-    # A form that comes in several contexts, once.
+    # A form that occurs in several contexts counts once.
     by_key = {form for reason, form in selects if reason not in NOT_BY_KEY}
     assert len(by_key) < 4, by_key  # statements that came too seldom
     assert fast > asked / 2

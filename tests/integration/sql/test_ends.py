@@ -22,7 +22,7 @@ def server(sandbox_factory):
 
 
 def connected(server):
-    """Sessions of clients, but for the one that asks; all that there may be if it gets no room to ask."""
+    """The number of client sessions, without the asking one; or the maximum if no session is left to ask."""
     try:
         return int(server.status("Threads_connected")["threads_connected"]) - 1
     except pymysql.err.OperationalError as problem:
@@ -138,7 +138,7 @@ OF_OTHERS = (
 
 
 def leave(one):
-    """Says so, and waits for the server's end of the connection."""
+    """Sends COM_QUIT, and waits until the server closes the connection."""
     one.put(b"\1")
     assert one.socket.recv(1) == b""
     one.close()
@@ -151,7 +151,7 @@ def test_a_client_that_leaves_is_counted_and_forgotten_as_at_the_port(server, be
     counted = []
     asks = sql_wire.connect(server.env["SQL_PORT"], database="test")
     rows(asks, "SET lock_wait_timeout = 1")
-    for port in ("SQL_PORT", "SQL_PORT", "POSTERN_PORT", "POSTERN_PORT"):  # of two, the first one is another's first
+    for port in ("SQL_PORT", "SQL_PORT", "POSTERN_PORT", "POSTERN_PORT"):  # of two, the first may follow another's
         begun = dict(rows(asks, OF_OTHERS))
         one = Session(server.env[port], "own", "test")
         for step in LEAVING[before]:
@@ -167,7 +167,7 @@ def test_a_client_that_leaves_is_counted_and_forgotten_as_at_the_port(server, be
 
 
 def test_a_client_that_leaves_without_waiting_for_its_answers(server):
-    """All that came before is done."""
+    """Everything that arrived before the end is executed."""
     server.execute("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", database="test")
     with contextlib.closing(sql_wire.door(server, database="test")) as learns:
         for value in range(2, 5):

@@ -144,7 +144,7 @@ def server(module_factory):
 
 
 def forms():
-    """A statement with places for two values, and a value with which the server uses the index."""
+    """Statements with two parameters, and a value for which the server uses the index."""
     for column, kind in COLUMNS.items():
         is_text = "CHAR" in kind or "BIN" in kind
         usual = "'1'" if is_text else "'2024-02-29'" if column in ("d", "dt", "dt3", "ts") else "1"
@@ -154,7 +154,7 @@ def forms():
 
 
 def without_hints(packets):
-    """The packets, but for the status bits about the chosen index."""
+    """The packets without the status bits about the chosen index."""
     told = []
     for packet in packets:
         if packet[4] == 0xFE and len(packet) < 13:

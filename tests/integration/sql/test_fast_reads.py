@@ -1,7 +1,7 @@
-"""Reads that the SQL door's worker answers: every byte is the server's own port's, in whatever state a session is.
+"""Reads that the SQL door's worker answers: every byte equals the server's own port's, in whatever state a session is.
 
-Each scenario is run by a session on the server's own port, then on the door: once that the door learns, and again. A read
-is a text with ? and its values, sent as text and as a prepared statement; everything else is sent as text.
+Each scenario is run by a session on the server's own port, then on the door: once for the door to learn, and again. A
+read is a text with ? and its values, sent as text and as a prepared statement; everything else is sent as text.
 """
 import contextlib
 import itertools
@@ -69,7 +69,7 @@ READS = (
 
 
 class Other(str):
-    """A statement of somebody else, on the server's own port, with autocommit."""
+    """A statement of another session, on the server's own port, with autocommit."""
 
 
 LEFT_BEHIND = (
@@ -218,7 +218,7 @@ def verified(module_factory):
 
 
 def run(server, port, steps, capabilities, prepared):
-    """What one session was answered, step by step."""
+    """The answers to one session, step by step."""
     server.execute(*TABLES, database="test")
     session = Session(port, "own", "test", capabilities)
     answers = []
@@ -240,7 +240,7 @@ def run(server, port, steps, capabilities, prepared):
 
 def assert_alike(served, scenario, capabilities):
     for prepared in (False, True):
-        # A prepared statement has to be run some times before a worker answers it.
+        # A worker answers a prepared statement only after some executions.
         steps = [
             step for one in SCENARIOS[scenario] for step in itertools.repeat(one, 3 if isinstance(one, tuple) else 1)
         ]

@@ -1,4 +1,4 @@
-"""The meaning that recognition finds in statements, by the server's own parse tree: tests/recorded/forms.
+"""The meaning that recognition finds in statements, from the server's own parse tree: tests/recorded/forms.
 
 Below each statement stands its meaning: the form of a read or a change by key with the number of its values, or the tables
 and values of a SELECT that is planned once; or why it has none. "odd": the normaliser leaves it to the server. Write a
@@ -12,7 +12,7 @@ from support.server import BUILD, ROOT, SERIES
 
 FORMS = ROOT / "tests" / "recorded" / "forms"
 UNPLANNED = "not: the server is of a series for which nothing is planned once"
-# Texts that later series read otherwise.
+# Texts that later series parse otherwise.
 OTHERWISE = {"SELECT id FROM users WHERE id = 1 INTO OUTFILE '/tmp/x'": "not: INTO, PROCEDURE or EXPLAIN"}
 
 

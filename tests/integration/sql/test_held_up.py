@@ -1,5 +1,5 @@
-"""What waits at the SQL door waits as on the server's port, and holds nobody else: FLUSH TABLES WITH READ LOCK, the stages
-of BACKUP, commits that may not be written; and thousands of sessions that are silent."""
+"""Statements that wait at the SQL door wait as on the server's port, and block nobody else: FLUSH TABLES WITH READ
+LOCK, the stages of BACKUP, commits that are blocked; and thousands of silent sessions."""
 import concurrent.futures
 import contextlib
 import threading
@@ -13,7 +13,7 @@ from support.sql_wire import Wire, rows
 from support.waiting import until
 
 READ = "SELECT v FROM t WHERE id = 1"
-# Each session begins anew; which of its statements wait, and their final answers, are the server's business.
+# Each session starts fresh; the server decides which of its statements wait, and their final answers.
 SESSIONS = {
     "reads": ["BEGIN", READ, READ, "COMMIT", "START TRANSACTION READ ONLY", READ, "ROLLBACK"],
     "autocommit": ["SET autocommit = 0", READ, "COMMIT", READ, "SET autocommit = 1", READ],
@@ -22,7 +22,7 @@ SESSIONS = {
     "locks": ["BEGIN", "SELECT v FROM t WHERE id = 1 FOR UPDATE", "COMMIT"],
     "autocommitted": ["UPDATE t SET v = 'a' WHERE id = 1", READ],
 }
-# What another session does first, and what ends it.
+# Another session's first statements, and the one that releases the hold.
 HOLDERS = {
     "read lock": (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES"),
     "table lock": (["LOCK TABLES t WRITE"], "UNLOCK TABLES"),
@@ -45,11 +45,11 @@ def server(module_factory):
 
 
 def played(port, statements):
-    """The answers to a session, statement by statement, and whether it had to wait for them."""
+    """The answers to a session, statement by statement, and whether each had to wait."""
     told = []
     with contextlib.closing(sql_wire.connect(port, database="test")) as connection:
         rows(connection, "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1")
-        for _ in range(2):  # the worker has learnt the form then
+        for _ in range(2):  # the worker learns the form
             with contextlib.suppress(pymysql.err.OperationalError):  # the table's lock
                 rows(connection, READ)
         for statement in statements:
@@ -70,7 +70,7 @@ def test_what_waits_waits_as_on_the_servers_port(server, holder, session):
     with contextlib.closing(server.connect(database="test")) as other:
         for statement in begins:
             rows(other, statement)
-        # Both at once: most of the time is waiting.
+        # Both at once, because most of the time is waiting.
         with concurrent.futures.ThreadPoolExecutor() as pool:
             ports = (server.env["SQL_PORT"], server.env["POSTERN_PORT"])
             told = list(pool.map(lambda port: played(port, SESSIONS[session]), ports))
@@ -79,7 +79,7 @@ def test_what_waits_waits_as_on_the_servers_port(server, holder, session):
 
 
 def test_commits_that_wait_hold_no_worker(server):
-    """As many as there could be workers, and more."""
+    """With as many waiting commits as there could be workers, and more."""
     waiting = []
     for _ in range(8):
         connection = sql_wire.door(server, database="test")
@@ -116,7 +116,7 @@ def test_commits_that_wait_hold_no_worker(server):
 
 
 def test_thousands_of_silent_sessions(server):
-    """Each costs the memory of its session, about its cost at the server's port, and no thread."""
+    """Each session costs as much memory as at the server's port, and no thread."""
     few, many = 300, 3000
 
     def open_sessions(port, count):
@@ -155,7 +155,8 @@ def test_thousands_of_silent_sessions(server):
 
 
 def test_a_reset_leaves_nothing_of_the_session(server):
-    """By COM_RESET_CONNECTION and by COM_CHANGE_USER's like: transaction, variables, statements, locks are gone."""
+    """COM_RESET_CONNECTION, and COM_CHANGE_USER to the same account, end transactions, variables, statements and
+    locks."""
     told = []
     for port in ("SQL_PORT", "POSTERN_PORT"):
         with contextlib.closing(sql_wire.connect(server.env[port], database="test")) as connection:

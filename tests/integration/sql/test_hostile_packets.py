@@ -30,8 +30,8 @@ TABLES = (
     "ANALYZE TABLE t",
 )
 READS = {"t": "SELECT * FROM t ORDER BY id", "ids": "SELECT * FROM ids ORDER BY id"}
-# None has rows of an index that is not unique by one value: with other types each time the server itself, on its own
-# port, reads there what it has freed, as AddressSanitizer shows (test_if_ref).
+# No form reads by one value of a non-unique index: with another type each time the server itself, on its own port,
+# reads freed memory there, as AddressSanitizer shows (test_if_ref).
 FORMS = (
     "SELECT a, b FROM t WHERE id = ?",
     "SELECT * FROM t WHERE id = ?",
@@ -70,9 +70,9 @@ SETTINGS = (
 )
 BULKS = 1 << 34  # the capability
 INIT_DB, FIELD_LIST, LONG_DATA, SET_OPTION, FETCH, BULK = 0x02, 0x04, 0x18, 0x1B, 0x1C, 0xFA
-# They end the server, dump logs, show threads or the time, or kill.
+# Commands that end the server, dump logs, show threads or the time, or kill.
 NOT_SENT = {0x01, 0x03, 0x07, 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0xFE}
-# Where one of these is cut the server takes for a statement's number what its buffer held before.
+# If one of these is truncated, the server reads the statement's id from old bytes of its buffer.
 NOT_SENT |= {LONG_DATA, sql_session.CLOSE, sql_session.RESET_STATEMENT, FETCH}
 FIXED = {1: 1, 2: 2, 3: 4, 4: 4, 5: 8, 8: 8, 9: 4, 13: 2}
 TIMES = {7, 10, 11, 12}
@@ -83,7 +83,7 @@ def framed(payload, number=0):
 
 
 class Packets:
-    """Makes commands by chance. It knows which statements a session has prepared, for their numbers count from 1."""
+    """Makes random commands. It knows the ids of a session's prepared statements, because they count from 1."""
 
     def __init__(self, seed):
         self.chance = random.Random(seed)
@@ -119,7 +119,7 @@ class Packets:
         return self.chance.choice(known) if not self.seldom() else self.bytes_of(self.chance.randrange(30))
 
     def value(self, kind):
-        """In the form of this type, or nearly."""
+        """A value in the form of this type, or nearly."""
         chance = self.chance
         if kind in FIXED:
             if kind in (4, 5):
@@ -132,7 +132,7 @@ class Packets:
             number = chance.randrange(1, 250) if not self.seldom(5) else chance.randrange(1 << 63)
             return number.to_bytes(8, "little")[: FIXED[kind]]
         if kind in TIMES:
-            # Of other sizes the server would read the bytes after them, or after the packet.
+            # With other sizes the server would read the bytes after them, or beyond the packet.
             size = chance.choice([0, 8, 12] if kind == 11 else [0, 4, 7, 11])
             whole = struct.pack(
                 "<HBBBBBI", 2024, chance.randrange(14), chance.randrange(33), 10, 10, 61 if self.seldom() else 9, 500
@@ -222,7 +222,7 @@ class Packets:
     def about_statement(self):
         chance = self.chance
         number = struct.pack("<I", self.number())
-        return self.some(  # never cut, see above
+        return self.some(  # never truncated, see above
             lambda: bytes([sql_session.CLOSE]) + number,
             lambda: bytes([sql_session.RESET_STATEMENT]) + number,
             lambda: bytes([FETCH]) + number + struct.pack("<I", chance.choice([0, 1, 3, 0xFFFFFFFF])),
@@ -277,14 +277,15 @@ def until_said(session, end):
 
 
 def judged(answer):
-    """Its packets without what hangs on the server's guess at the tables: remarks, and warnings of each row looked at."""
+    """The answer's packets without effects of the optimizer's estimates: plan remarks, and warnings of each examined
+    row."""
     packets = without_remarks(answer)
     for packet in packets:
         if packet[:1] == b"\xfe" and len(packet) in (5, 7):
-            at = 1 if len(packet) == 5 else 5  # in the form without and with DEPRECATE_EOF
+            at = 1 if len(packet) == 5 else 5  # without and with DEPRECATE_EOF
             packet[at : at + 2] = b"\0\0"
         if b"Rows matched: " in packet:
-            # Values of several types in one list have the server look at every row.
+            # A list with values of several types makes the server examine every row.
             status = packet.index(b"Rows matched: ") - 5
             packet[status] &= ~sql_session.REMARKS & 0xFF
     return packets
@@ -300,7 +301,7 @@ def shown(packets, commands, *answers):
 
 def test_every_byte_is_the_servers(served):
     packets = Packets(seeds.chosen())
-    served.execute("SET GLOBAL thread_cache_size = 0")  # a thread's next session goes on counting its statements
+    served.execute("SET GLOBAL thread_cache_size = 0")  # a thread's next session continues its statement ids
     for tables in filled(served, TABLES):
         fast = tables.status("Postern%")["postern_statements_fast"]
         stop, rounds = time.monotonic() + SECONDS, 0

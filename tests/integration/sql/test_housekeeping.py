@@ -1,4 +1,5 @@
-"""What applications say between their statements: workers let the server answer it in place, byte for byte."""
+"""Statements that applications send between their queries: workers let the server answer them in place, byte for
+byte."""
 import contextlib
 import random
 import threading
@@ -111,8 +112,7 @@ def say(one, step):
     return one.packet()
 
 
-# A statement of the server's is counted after its answer, and before the session is asked anything more. This one is a
-# worker's.
+# The server counts a statement after its answer, and before the session gets the next one. A worker answers this one.
 COUNTED = "SELECT 1"
 
 
@@ -190,7 +190,7 @@ def test_a_lock_that_another_session_has_is_waited_for_on_both_ports(served, bef
 
 @pytest.fixture(params=[2, 1], ids=["no flush", "flushed"])
 def commits(served, request):
-    """Where workers make them: no commit waits for a disk, or the disk alone, and the client is not the only one."""
+    """Settings with which workers commit: without a flush, or with one while another client is connected."""
     served.execute(f"SET GLOBAL innodb_flush_log_at_trx_commit = {request.param}")
     with session(served, "POSTERN_PORT"):
         yield served
@@ -202,7 +202,7 @@ UPDATE = "UPDATE t SET v = v + 1 WHERE id = 7"
 
 
 def begin_to_write(one, *steps):
-    """A transaction with a worker's write."""
+    """Begins a transaction with a write by a worker."""
     for step in (UPDATE, UPDATE, "BEGIN", UPDATE, *steps):
         assert say(one, step)[4] == 0
     say(one, COUNTED)
@@ -253,7 +253,7 @@ def test_another_commit_is_the_servers(commits, steps):
         assert int(handed_over(commits)) == before + 1
         say(one, "SET completion_type = DEFAULT")
         say(one, "ROLLBACK")
-        # The next transaction is a worker's again.
+        # A worker has the next transaction again.
         begin_to_write(one)
         before = handed_over(commits)
         assert say(one, "COMMIT")[4] == 0
@@ -318,7 +318,7 @@ def test_random_conversations_are_the_servers_byte_for_byte(served, capabilities
 
 
 def test_use_waits_for_no_drop_of_the_database(served):
-    """Else a worker would wait with it. The port's answer comes at once, too: that is the server's own way."""
+    """Otherwise a worker would wait with it. The server's own port answers at once, too."""
     served.execute("CREATE DATABASE going", "CREATE TABLE going.t (id INT PRIMARY KEY)")
     with contextlib.closing(served.connect()) as holder, contextlib.closing(served.connect()) as dropper:
         with holder.cursor() as cursor:

@@ -1,5 +1,5 @@
-"""Statements that the server serves on the thread of the worker that has read them: whatever waits or lasts, a client
-beside it is answered, and KILL, UNINSTALL and shutdown find it as on a thread of its own."""
+"""Statements that the server runs on the thread of the worker that received them: while one waits or lasts, a client
+beside it is answered, and KILL, UNINSTALL and shutdown work as on a thread of its own."""
 import contextlib
 import threading
 import time
@@ -11,7 +11,7 @@ from support import sql_wire
 from support.sql_wire import rows
 from support.waiting import until
 
-# One worker, so that all clients are that one's.
+# One worker, which all clients share.
 ONE_WORKER = "--loose-postern-threads=1"
 KEYED = "SELECT v FROM t WHERE id = {}"
 ROWS = 20000
@@ -67,7 +67,7 @@ def beside(server, lasting, holder=None, ends=None):
         begin = time.monotonic()
         for id_ in range(BESIDE):
             assert rows(other, KEYED.format(10 + id_)) == [(f"v{10 + id_}",)]
-            assert rows(other, f"SELECT COUNT(*) + {id_} FROM held") == [(1 + id_,)]  # is the server's to answer
+            assert rows(other, f"SELECT COUNT(*) + {id_} FROM held") == [(1 + id_,)]  # the server answers this one
         took = time.monotonic() - begin
         assert thread.is_alive(), "it was over before anybody could be beside it"
         if ends is not None:
@@ -79,7 +79,7 @@ def beside(server, lasting, holder=None, ends=None):
         thread.join(20)
         assert not thread.is_alive()
         assert took < 10
-        # The connection is whole.
+        # The connection still works.
         assert rows(busy, KEYED.format(7)) == [("v7",)]
         assert rows(busy, "SELECT COUNT(*) FROM held") == [(1,)]
         return told[0]
@@ -146,7 +146,7 @@ def test_nobody_waits_for_a_client_that_sends_its_file_slowly(server):
 
 
 def test_nobody_waits_for_a_client_that_becomes_another_slowly(server):
-    """COM_CHANGE_USER is served in place, and reads the network where the server asks for the password again."""
+    """COM_CHANGE_USER is served in place, and reads the network when the server asks for the password again."""
     another = b"root\0\0test\0\x2d\0mysql_native_password\0\0"
     with contextlib.ExitStack() as opened:
         changes, other = (opened.enter_context(sql_wire.door(server, database="test")) for _ in range(2))
@@ -168,13 +168,13 @@ def test_nobody_waits_for_a_client_that_becomes_another_slowly(server):
                 change(0)
             return counted(server)["postern_statements_in_place"] > before
 
-        until(change_in_place, 60)  # the others lasted: the machine is busy
+        until(change_in_place, 60)  # statements moved to the pool: the machine is busy
         change(BESIDE)
         assert rows(changes, KEYED.format(7)) == [("v7",)]
 
 
 def test_more_statements_than_threads_may_wait(server):
-    """Those that a worker cannot leave go to the pool; all are answered, and the worker goes on."""
+    """Statements that a worker cannot leave move to the pool; all are answered, and the worker continues."""
     with contextlib.ExitStack() as opened:
         waiting = [opened.enter_context(sql_wire.door(server, database="test")) for _ in range(20)]
         other = opened.enter_context(sql_wire.door(server, database="test"))
@@ -211,11 +211,11 @@ def test_short_statements_stay(server):
         served = after["postern_statements_served"] - before["postern_statements_served"]
         in_place = after["postern_statements_in_place"] - before["postern_statements_in_place"]
         assert served >= 200
-        assert in_place > 0  # the others lasted: the machine is busy
+        assert in_place > 0  # statements moved to the pool: the machine is busy
 
 
 def test_a_session_knows_its_thread(server):
-    """Whatever is bound to a thread is this one's: the depth of the stack, performance schema's thread, the process
+    """State that is bound to a thread follows the session: the stack's limit, performance schema's thread, the process
     list."""
     with contextlib.closing(sql_wire.door(server, database="test")) as client:
         deep = "(" * 3000 + "1" + ")" * 3000
@@ -256,7 +256,7 @@ def test_kill_finds_a_statement_in_place(server):
 
 
 def test_killed_workers_go_on(server):
-    """KILL of a worker's own thread, while another thread has the loop."""
+    """KILL of a worker's own thread, while another thread runs the loop."""
     with contextlib.ExitStack() as opened:
         busy, other = (opened.enter_context(sql_wire.door(server, database="test")) for _ in range(2))
         thread = threading.Thread(target=lambda: rows(busy, "SELECT SLEEP(2)"))
@@ -272,7 +272,7 @@ def test_killed_workers_go_on(server):
 
 @pytest.mark.parametrize("asks", (True, False))
 def test_uninstall_and_shutdown_amid(sandbox_factory, asks):
-    """With and without a client that makes the loop move before."""
+    """With and without a client that made the loop move before."""
     server = sandbox_factory(ONE_WORKER, postern_port=0)
     sleeps = [sql_wire.door(server) for _ in range(3)]
     other = sql_wire.door(server)

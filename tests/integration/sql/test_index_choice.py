@@ -1,4 +1,4 @@
-"""Where several indexes serve a statement, workers read no more rows than the server, which chooses anew each time."""
+"""If several indexes fit a statement, workers read no more rows than the server, which chooses anew each time."""
 import pymysql
 import pytest
 from support.both_ports import fast
@@ -20,7 +20,7 @@ BY_POST = (
     "SELECT id FROM comment WHERE kind = 'usual' AND post = {} ORDER BY id",
     "SELECT COUNT(*) FROM comment WHERE kind = 'usual' AND approved = '1' AND post = {}",
 )
-# With two indexes by `=` MariaDB 11.8 plans for values that it does not know by averages, so that a plan reads the rows of
+# With two equality conditions on indexes MariaDB 11.8 plans unknown values by averages, so a plan reads the rows of
 # `kind`: the form is given back, and the server answers.
 BY_AVERAGES = BY_POST[4:]
 FIRST_ROWS = "SELECT id FROM comment WHERE approved = '1' ORDER BY written DESC LIMIT 5"
@@ -33,7 +33,7 @@ def server(module_factory):
 
 
 class Asking:
-    """A session, which counts the rows that the storage engine has read for it."""
+    """A session that counts the rows that the storage engine reads for it."""
 
     def __init__(self, server, port):
         self.session = pymysql.connect(
@@ -79,7 +79,7 @@ def test_no_more_rows_than_the_server_reads(server, form, begins):
 
 
 def test_a_value_that_half_of_the_rows_have(server):
-    """The plan was made for rare values, and the server does not use its index for this one."""
+    """The plan was made for rare values; for this value the server does not use the plan's index."""
     form = "SELECT id FROM comment WHERE kind = '{}' AND post < 7 ORDER BY id"
     server.execute(TABLE, ROWS, "ANALYZE TABLE comment", database="test")
     door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
@@ -121,7 +121,7 @@ def test_a_join_with_a_range_that_cannot_be_made_anew(server):
 
 @pytest.mark.parametrize("rows", [(), (ROWS,)], ids=["of no rows", "of rows"])
 def test_the_end_of_an_index_is_left_to_the_server(server, rows):
-    """The optimizer reads it before there is a plan; so no worker tries again and again to make one."""
+    """The optimizer reads it before there is a plan; so workers must stop trying to make one."""
     server.execute(TABLE, *rows, "ANALYZE TABLE comment", database="test")
     door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
     text = "SELECT MAX(id) FROM comment LIMIT 1"
@@ -134,7 +134,7 @@ def test_the_end_of_an_index_is_left_to_the_server(server, rows):
 @pytest.mark.parametrize("limit", ["", " LIMIT 1"])
 @pytest.mark.parametrize("kind, few", [("usual", False), ("rare 8", True)])
 def test_the_end_of_the_rows_of_a_value(server, kind, few, limit):
-    """The server reads one row at that end, and a plan reads all rows of the value: one is made only for a few of them."""
+    """The server reads one row at that end, a plan all rows of the value: a plan is made only if they are few."""
     server.execute(TABLE, ROWS, "ANALYZE TABLE comment", database="test")
     door, port = Asking(server, "POSTERN_PORT"), Asking(server, "SQL_PORT")
     text = f"SELECT MAX(id) AS of_{'few' if few else 'many'} FROM comment WHERE kind = '{kind}'{limit}"
@@ -149,14 +149,14 @@ def test_the_end_of_the_rows_of_a_value(server, kind, few, limit):
 
 
 def statement_number(session):
-    """The server counts statements, and each attempt of a worker is one."""
+    """The session's statement counter: each attempt of a worker increments it, too."""
     return session.ask("SELECT QUERY_ID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")[0][0]
 
 
 @pytest.mark.skipif(SERIES != "10.11", reason="which plans MariaDB 11.8 gives back was not looked at")
 @pytest.mark.parametrize("known", [True, False], ids=["values that come again", "other values each time"])
 def test_values_are_given_to_their_plan_at_once(server, known):
-    """The first plan is for rare values; the numbers of rows of others are remembered, or are those of the last ones."""
+    """The first plan is for rare values; row counts of other values are remembered, or taken from the last ones."""
     server.execute(
         "CREATE OR REPLACE TABLE work (id INT AUTO_INCREMENT PRIMARY KEY, kind VARCHAR(20) NOT NULL, owner INT NOT NULL,"
         " about VARCHAR(200) NOT NULL, KEY kind (kind), KEY owner (owner))",
@@ -177,9 +177,9 @@ def test_values_are_given_to_their_plan_at_once(server, known):
         door.ask(text)
     ended = statement_number(port)
     assert fast(server) - before == 50
-    # A turn of the worker takes one, and the statement; a plan that is tried in vain takes another.
+    # A worker's turn counts one, and the statement another; so does a plan that is tried in vain.
     assert ended - began <= 2 * 50 + 15
-    # Back to those of the first plan, with rows that are others by now.
+    # Back to the values of the first plan, whose rows have changed by now.
     server.execute("UPDATE work SET kind = CONCAT('rare ', id) WHERE kind = 'usual' AND id > 20", database="test")
     for text in texts + [form.format(f"rare {number}", number) for number in range(2, 60, 2)]:
         assert door.ask(text) == port.ask(text)
@@ -187,7 +187,8 @@ def test_values_are_given_to_their_plan_at_once(server, known):
 
 @pytest.mark.skipif(SERIES != "10.11", reason="which plans MariaDB 11.8 gives back was not looked at")
 def test_rows_of_a_value_come_by_the_index_that_the_server_takes(server):
-    """One value has half of the rows, others few: the server reads all rows for it, and a few by the index for those."""
+    """One value has half of the rows, others few: the server reads all rows for the first, and uses the index for the
+    others."""
     server.execute(
         "CREATE OR REPLACE TABLE setting (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(191) NOT NULL,"
         " value LONGTEXT NOT NULL, autoload VARCHAR(20) NOT NULL, owner INT NOT NULL, UNIQUE KEY name (name),"
@@ -215,7 +216,7 @@ def test_rows_of_a_value_come_by_the_index_that_the_server_takes(server):
         for text in texts:
             (ours, answers), (theirs, expected) = door.rows_of([text]), port.rows_of([text])
             assert answers == expected, text
-            # Of two indexes by which few rows are found the other one may be taken.
+            # Of two indexes with few matching rows either may be used.
             assert abs(ours - theirs) <= 16, text
         assert fast(server) - before > len(texts) * 0.8, server.query(
             "SELECT STATE, REASON, LEFT_TO_SERVER, FORM FROM information_schema.POSTERN_PLANS WHERE FORM LIKE '%%setting%%'"

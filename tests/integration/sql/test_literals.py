@@ -1,5 +1,5 @@
-"""Literals as drivers and people write them, in lookups by key, in walks and in plans: answered by workers where they can
-be, and always as at the server's own port."""
+"""Literals as drivers and people write them, in lookups by key, in walks and in plans: workers answer them if they can,
+and always as the server's own port does."""
 import pytest
 from support.planned_once import assert_alike, fast, plain, sessions  # noqa: F401
 from support.random_selects import TABLES
@@ -11,7 +11,7 @@ RANGE = "SELECT id, d FROM sale WHERE d > {} ORDER BY d LIMIT 3"
 JOIN = "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE {} ORDER BY s.id LIMIT 7"
 NAMED = "SELECT id, place FROM person WHERE name = {} ORDER BY id"
 
-# A form, and two rows of values: those that workers answer, and those that only must be alike.
+# A form, and two groups of values: those that workers answer, and those whose answers must only be equal.
 KINDS = (
     (
         LOOKUP,
@@ -87,7 +87,7 @@ def test_literals_of_every_kind(plain, form, served, others):
     text = lambda value: form.replace("{}", value)
     for value in served * 4:
         assert_alike(text(value), pair)
-    # The server is asked for each second of a new plan's first executions, to compare the rows that it examines.
+    # The server answers every second of a new plan's first executions, to compare the numbers of examined rows.
     for _ in range(8):
         before = fast(plain)
         for value in served * 3:
@@ -102,7 +102,7 @@ def test_literals_of_every_kind(plain, form, served, others):
 
 
 def test_collations_and_character_sets_of_sessions(plain):
-    """Introduced texts mean the same in every session; others are read in the session's character set."""
+    """Texts with an introducer mean the same in every session; others are read in the session's character set."""
     plain.execute(*TABLES, database="test")
     pair = sessions(plain)
     texts = (
@@ -147,7 +147,7 @@ def test_rows_of_columns(plain):
         for turn in range(20):
             assert_alike(text.format(turn % 12 + 1, turn % 5), pair)
             plain.execute(f"UPDATE sale SET n = {turn} % 5, person = {turn} + 3 WHERE id = {turn * 7}", database="test")
-        # The server answers the fourth, too, so that the rows it examines can be compared.
+        # The server answers the fourth, too, to compare the numbers of examined rows.
         if text not in texts[3:4] + texts[5:6] + texts[8:10]:
             assert fast(plain) - before >= 12, text
     for value in ("'x'", "5.5", "NULL", "18446744073709551615", "-5", "TRUE", "'5'"):
@@ -156,7 +156,7 @@ def test_rows_of_columns(plain):
 
 
 def test_lists_in_one_text(plain):
-    """GROUP_CONCAT: what one execution has put together is not seen by the next."""
+    """GROUP_CONCAT: the text of one execution does not appear in the next."""
     plain.execute(*TABLES, database="test")
     pair = sessions(plain)
     texts = (
@@ -203,7 +203,7 @@ def test_a_view_is_the_servers_for_a_true_reason(plain):
     until(lambda: len(told()) == 3)  # nothing is learnt of a statement that lasts
     reason = "a view that is changed, or sorted, or whose SELECT cannot be planned once in its place"
     assert set(told()) == {("not served", reason)}
-    # A table of that name, later.
+    # Later a table has that name.
     plain.execute(
         "DROP VIEW seen", "CREATE TABLE seen (PRIMARY KEY (id)) AS SELECT id, name, place FROM person", database="test"
     )
@@ -225,7 +225,7 @@ def test_a_view_is_the_servers_for_a_true_reason(plain):
     ],
 )
 def test_patterns_are_compared_with_the_texts_of_columns(plain, column, values):
-    """Which a value has in another form: with fractions of a second, or with zeros at its end."""
+    """Patterns match another form of a value, too: with fractions of a second, or with trailing zeros."""
     pair = sessions(plain)
     for value in values * 6:
         assert_alike(JOIN.format(f"{column} LIKE {value}"), pair)

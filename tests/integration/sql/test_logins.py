@@ -1,4 +1,4 @@
-"""How clients are let in, or not: at the SQL door as at the server's own port, byte for byte, and counted alike."""
+"""Logins and their refusals: at the SQL door as at the server's own port, byte for byte, and counted alike."""
 import contextlib
 import hashlib
 import os
@@ -48,7 +48,7 @@ def proof(password, scramble):
 
 
 class Client:
-    """A client's end of a login, in bytes."""
+    """A client's side of a login, in bytes."""
 
     def __init__(self, server, port, local=False):
         if local:
@@ -96,13 +96,13 @@ class Client:
         return struct.pack("<I", len(body))[:3] + b"\1" + body
 
     def rest(self):
-        """All that the server says until it closes."""
+        """Everything that the server sends until it closes."""
         said = b""
         try:
             while part := self.socket.recv(65536):
                 said += part
         except ConnectionResetError:
-            pass  # with bytes unread, or by a timeout, the server's own port ends so
+            pass  # with unread bytes, or by a timeout, the server's own port ends so
         return said
 
     def close(self):
@@ -124,7 +124,8 @@ def counted(server):
 
 
 def gained(server, does):
-    """Its result, and the counters that it has raised, when its connection has ended. Earlier ones count first."""
+    """Runs a login and returns its result, and the counters that it raised by the end of its connection. Waits for
+    earlier connections first."""
     until(lambda: connected(server) == 1, 10)
     before = counted(server)
     said = does()
@@ -134,12 +135,12 @@ def gained(server, does):
 
 
 def connected(server):
-    """Connections that the server has, this one among them."""
+    """The number of the server's connections, including this one."""
     return server.status("Threads_connected")["threads_connected"]
 
 
 def verdict(server, port, *arguments, local=False, **options):
-    """The server's verdict, and its answer to a query after that."""
+    """The server's verdict, and its answer to a query after it."""
     client = Client(server, port, local)
     client.socket.sendall(client.answer(*arguments, **options))
     told = client.packet()
@@ -148,7 +149,7 @@ def verdict(server, port, *arguments, local=False, **options):
         client.socket.sendall(struct.pack("<I", len(text) + 1) + b"\3" + text + b"\1\0\0\0\1")
         told += client.rest()
     client.close()
-    # Later series prove that they are the server by a sum over the password and the greeting.
+    # Later series prove the server's identity by a hash over the password and the greeting.
     return re.sub(rb"A\x01[0-9A-F]{64}", b"", told)
 
 
@@ -184,7 +185,7 @@ TRIES = [
 @pytest.mark.parametrize("local", [False, True])
 def test_every_verdict_is_the_servers_and_counted_as_there(server, local):
     for arguments, options in TRIES:
-        for turn in range(3):  # the door learns in between which logins need no thread
+        for turn in range(3):  # in between the door learns which logins need no thread
             told = [gained(server, lambda: verdict(server, port, *arguments, local=local, **options)) for port in PORTS]
             assert told[0] == told[1], (arguments, options, turn)
 
@@ -254,7 +255,7 @@ def test_a_command_before_the_answer_is_none(server):
 
 
 def told_to_answer_again(server, port, password):
-    """The verdict on a client that proves its password for another plugin first."""
+    """The verdict on a client that first answers for another authentication plugin."""
     client = Client(server, port)
     client.socket.sendall(client.answer("plain", "right", plugin=b"client_ed25519", its_proof=b"x" * 64))
     asked = client.packet()
@@ -267,7 +268,7 @@ def told_to_answer_again(server, port, password):
 
 
 def test_a_login_that_takes_another_round_trip(server):
-    """Also of a name that has never needed one, so that a worker has begun it."""
+    """Also for a user who has never needed one, so that a worker has begun the login."""
     before = counted(server)
     for _ in range(3):
         for _ in range(3):
@@ -319,7 +320,7 @@ def test_a_client_with_a_greeting_alone_is_listed_and_can_be_killed(server):
 
 
 def test_more_clients_than_the_server_takes(server):
-    # What asks stays connected, for the server counts a connection for a while after its end.
+    # The asking connection stays open, because the server counts a connection for a while after its end.
     with contextlib.closing(server.connect()) as asking, asking.cursor() as cursor:
 
         def alone():
@@ -335,14 +336,14 @@ def test_more_clients_than_the_server_takes(server):
 
 
 def fill(server, alone):
-    """All connections that the server takes, and more, beside one that stays."""
+    """Opens as many connections as the server accepts, and more, beside one that stays."""
     for _ in range(2):
         for port in PORTS:
             held = [Client(server, port) for _ in range(10)]
             for client in held:
                 client.socket.sendall(client.answer("nobody", ""))
                 assert client.packet()[4] == 0
-            held.append(Client(server, port))  # one more, which an administrator may need
+            held.append(Client(server, port))  # one more, which is reserved for an administrator
             told = [Client(server, one).greeting for one in PORTS]
             assert told[0] == told[1] and b"Too many connections" in told[0]
             held[10].socket.sendall(held[10].answer("nobody", ""))
@@ -394,7 +395,7 @@ def test_a_session_finds_nothing_of_the_one_before(server):
     server.execute(
         "CREATE OR REPLACE DATABASE other CHARACTER SET latin2",
         "GRANT reader TO plain@'%'",
-        "SET GLOBAL thread_cache_size = 0",  # at the server's port each session is a new one, when those kept are used
+        "SET GLOBAL thread_cache_size = 0",  # no session at the server's port gets a cached thread
     )
     used = [Client(server, "SQL_PORT") for _ in range(40)]
     for client in used:

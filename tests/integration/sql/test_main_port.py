@@ -1,4 +1,4 @@
-"""The server's own port and socket through the SQL door, taken and given back."""
+"""The SQL door takes the server's own port and socket, and gives them back."""
 import threading
 
 import pymysql

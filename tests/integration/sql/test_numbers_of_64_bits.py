@@ -1,4 +1,4 @@
-"""Numbers of 19 and 20 digits, as ids of the snowflake kind and hashes have: read, written and planned with, at both ports."""
+"""Numbers of 19 and 20 digits, like snowflake ids and hashes: written, read and planned with, at both ports."""
 import pytest
 from support import sql_session
 from support.server import STEADY_PLANS
@@ -98,7 +98,7 @@ def test_numbers_above_all_signed_ones_are_planned_with(server):
         said = text.format(18446744073709551615 - turn % 3, 9223372036854775809 + turn)
         assert door.query(said) == port.query(said)
     assert fast(server) - before >= 12
-    for turn in range(20):  # by turns with others
+    for turn in range(20):  # alternating with others
         said = text.format((18446744073709551615, 5, 300 + turn)[turn % 3], (9223372036854775809, 1)[turn % 2])
         assert sql_session.without_remarks(door.query(said)) == sql_session.without_remarks(port.query(said)), said
 

@@ -1,6 +1,5 @@
-"""A prepared statement that meets another table than before, while the SQL door has plans for it: byte for byte as the
-server's own port answers, also where a client gets column metadata only when they change.
-"""
+"""A prepared statement whose table was replaced by another, while the SQL door has plans for it: byte for byte as the
+server's own port answers, also if the client gets column metadata only when they change."""
 import contextlib
 
 import pytest
@@ -30,7 +29,7 @@ def fixture_server(module_factory):
 
 
 def play(server, port, steps, capabilities):
-    """Each step is a command of the session, or something for the server's administrator, or for another session."""
+    """Plays steps: each is a command of the session, an administrator's statement, or another session's."""
     server.execute(*MADE, "GRANT ALL ON *.* TO own@'%'", database="mine")
     answers = []
     with contextlib.closing(Client(port, "own", "mine", capabilities)) as client:
@@ -132,7 +131,7 @@ SCENARIOS = {
 def test_column_metadata_is_true(server, scenario, capabilities):
     steps, flags = SCENARIOS[scenario], CAPABILITIES[capabilities]
     expected = play(server, server.env["SQL_PORT"], steps, flags)
-    for _ in range(2):  # nothing is known; the form is
+    for _ in range(2):  # the tables are unknown; the form is known
         before = server.status("Postern_statements_fast")["postern_statements_fast"]
         for answer, own in zip(play(server, server.env["POSTERN_PORT"], steps, flags), expected):
             assert answer == own, answer

@@ -1,5 +1,5 @@
-"""SELECTs of derived tables, and COUNT(DISTINCT ...), planned once: other rows, values, accounts and definitions at each
-execution."""
+"""SELECTs of derived tables, and COUNT(DISTINCT ...), planned once: other rows, values, accounts and definitions at
+each execution."""
 import pytest
 from support.planned_once import CHANGES, assert_alike, assert_each_has_its_view, fast, packets, sessions
 from support.planned_once import plain  # noqa: F401
@@ -44,7 +44,7 @@ def test_rows_change_between_executions(plain, text):
 
 
 def test_no_rows_after_some_and_some_after_none(plain):
-    """What the last execution has kept and not counted must not be counted by the next one."""
+    """Values that the last execution stored but did not count must not be counted by the next one."""
     plain.execute(*TABLES, database="test")
     pair = sessions(plain)
     texts = (
@@ -100,7 +100,7 @@ def test_definitions_change(plain):
 
 
 def test_a_temporary_table_in_front(plain):
-    """It is the session's own, and another one than the plan's."""
+    """The temporary table belongs to the session, and hides the plan's."""
     plain.execute(*TABLES, database="test")
     pair = sessions(plain)
     for text in SERVED:

@@ -1,4 +1,4 @@
-"""Plans follow the session in the things that MariaDB 11.8 has added to it."""
+"""Plans and the session features that MariaDB 11.8 has added."""
 import pytest
 from support.planned_once import assert_alike, fast, plain, sessions  # noqa: F401
 from support.server import SERIES
@@ -11,7 +11,7 @@ SORT = (
 
 
 def files(session):
-    """The bytes of temporary files that the session has, as it is told."""
+    """The bytes of the session's temporary files, as its status shows them."""
     return session.query("SHOW STATUS LIKE 'Tmp_space_used'")
 
 

@@ -1,4 +1,5 @@
-"""FOR UPDATE and LOCK IN SHARE MODE of joins by primary keys, planned once: the rows, and the locks, are those of the server's port."""
+"""FOR UPDATE and LOCK IN SHARE MODE of joins by primary keys, planned once: the rows and the locks equal those at the
+server's port."""
 import random
 import re
 
@@ -78,7 +79,7 @@ def id_of(session):
 
 
 def locks_of(server, connection):
-    """Those that InnoDB's monitor shows, each with its rows."""
+    """The locks that InnoDB's monitor shows, each with its rows."""
     status = server.query("SHOW ENGINE INNODB STATUS")[0][2]
     for part in status.split("---TRANSACTION ")[1:]:
         if not re.search(rf"thread id {connection}\b", part):
@@ -151,7 +152,7 @@ def test_walks_lock_as_the_port_does(tables, text):
                 one.query("ROLLBACK")
             assert seen[0] == seen[1], (text, how, turn)
         holder.query("ROLLBACK")
-        # BEGIN and ROLLBACK are answered by the worker, too.
+        # The worker answers BEGIN and ROLLBACK, too.
         assert text not in WALKS[:2] or fast(tables) - before > 24 + 5, (text, how)
 
 
@@ -218,7 +219,8 @@ def test_rows_stay_locked_and_are_the_newest(tables):
 
 
 def test_a_lock_is_in_the_way_of_a_read_lock_on_tables(tables):
-    """FLUSH TABLES WITH READ LOCK waits for what is metadata of a write, and a statement for it."""
+    """FLUSH TABLES WITH READ LOCK waits for the statement's metadata lock, which is a write's, and the statement waits
+    for it."""
     door = sessions(tables)[0]
     text = JOINS[0] + " FOR UPDATE"
     for number in range(1, 9):

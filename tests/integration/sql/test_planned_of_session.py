@@ -1,4 +1,4 @@
-"""SELECTs that ask for the time, the account, the last id or the session's number: planned once, and right each time."""
+"""SELECTs that read the time, the account, the last id or the connection's id: planned once, and right each time."""
 import pytest
 from support import sql_session
 from support.random_selects import TABLES
@@ -35,13 +35,13 @@ def fast(server):
 
 
 def columns_and_rows(answer):
-    """Without the status, which has a remark on the plan."""
+    """The columns and rows without the status, which contains remarks on the plan."""
     return [bytes(one) for one in sql_session.without_remarks(answer)]
 
 
 @pytest.mark.parametrize("text", ASKED)
 def test_each_execution_has_its_sessions_values(plain, text):
-    """One plan serves two sessions by turns, in which everything changes that the functions tell."""
+    """Two sessions use one plan in turn, while everything changes that the functions return."""
     pairs = [
         [Session(plain.env[port], user, "test") for port in ("POSTERN_PORT", "SQL_PORT")] for user in ("own", "other")
     ]
@@ -133,7 +133,7 @@ def test_hints_are_obeyed(plain, text):
 
 
 def test_null_is_the_last_id_once_where_the_session_says_so(plain):
-    """With sql_auto_is_null `id IS NULL` alone finds the row that was inserted last, the first time that it is asked for."""
+    """With sql_auto_is_null `id IS NULL` alone finds the last inserted row, the first time only."""
     plain.execute("CREATE OR REPLACE TABLE made (id INT AUTO_INCREMENT PRIMARY KEY, v INT)", database="test")
     asked = "SELECT v FROM made WHERE id IS NULL"
     pair = [Session(plain.env[port], "own", "test") for port in ("POSTERN_PORT", "SQL_PORT")]
@@ -165,7 +165,7 @@ DESCRIBED = (
 
 @pytest.mark.parametrize("variable, settings, text", DESCRIBED, ids=[one[0] for one in DESCRIBED])
 def test_columns_are_described_by_the_sessions_settings(plain, variable, settings, text):
-    """Their lengths and decimals, in answers and where a statement is prepared."""
+    """Lengths and decimals of columns, in answers and at PREPARE."""
     pairs = [[Session(plain.env[port], "own", "test") for port in ("POSTERN_PORT", "SQL_PORT")] for _ in settings]
     prepared = text.replace("%%", "%").replace("%d", "?")
     before = fast(plain)

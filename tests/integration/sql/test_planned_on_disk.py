@@ -1,6 +1,7 @@
-"""SELECTs with temporary tables of TEXT columns, which the server keeps on the disk, planned once: other rows and values at
-each execution, by turns of sessions, with the server's counts."""
+"""SELECTs with temporary tables of TEXT columns, which the server stores on disk, planned once: other rows and values
+at each execution, by several sessions in turn, with the server's status counts."""
 import os
+
 import pytest
 from support.server import SERIES
 from support.planned_once import assert_alike, assert_each_has_its_view, fast, plain, sessions  # noqa: F401
@@ -66,7 +67,7 @@ def test_rows_are_those_of_the_session(plain):  # noqa: F811
 
 @pytest.mark.parametrize("text", SERVED)
 def test_tables_count_as_on_the_servers_port(plain, text):  # noqa: F811
-    """Those of the first execution of a plan, of later ones, and of the server's."""
+    """Temporary tables of a plan's first execution, of later ones, and of the server's executions."""
     plain.execute(*TABLES, database="test")
     counts = []
     for one in sessions(plain):
@@ -79,7 +80,7 @@ def test_tables_count_as_on_the_servers_port(plain, text):  # noqa: F811
 
 
 def test_long_rows_are_the_servers(plain):  # noqa: F811
-    """A worker writes no more than some megabytes into such a table, and no error is logged for it."""
+    """A worker writes at most some megabytes into such a table, and logs no error about it."""
     plain.execute(*TABLES, "UPDATE page SET body = REPEAT(CHAR(65 + id % 20), 60000)", database="test")
     plain.execute("ANALYZE TABLE page", database="test")
     pair = sessions(plain)

@@ -1,4 +1,4 @@
-"""SELECTs that the server has planned once, executed with other values, between changes: as at the server's own port.
+"""SELECTs that the server plans once, executed with other values between changes: as at the server's own port.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 """
@@ -60,7 +60,7 @@ def served(module_factory, request):
 
 
 def test_an_offset_of_rows_that_are_all_the_same(served):
-    """The server ignores the offset where the values make all rows the same one, and only there."""
+    """The server ignores the offset if the values make all rows equal, and only then."""
     text = (
         "SELECT DISTINCT s.n | 4, s.person * 2 FROM person h LEFT JOIN sale s ON s.person = h.id"
         " JOIN tag t ON t.sale = s.id JOIN place p ON p.id = s.place WHERE t.sale = {} ORDER BY 1, 2 LIMIT 4 OFFSET {}"
@@ -77,9 +77,8 @@ def sessions_of(server, capabilities=0, user="own"):
 
 
 def by_any_plan(answer, ordered):
-    """The packets of an answer without traces of the choice of a plan: the remark that no index was used, the traces in a
-    column of a temporary table (origin, length, flags, kind of text), and where nothing is ordered, the
-    order of rows."""
+    """The packets of an answer without traces of the chosen plan: the remark that no index was used, the attributes of
+    a temporary table's column (origin, length, flags, kind of text), and the order of unordered rows."""
     packets = sql_session.without_remarks(answer)
     for at, packet in enumerate(packets):
         if packet[:4] == b"\x03def":
@@ -89,7 +88,7 @@ def by_any_plan(answer, ordered):
 
 
 def name_of(column):
-    """By which the packet calls the column: the fifth of its texts, none of which is long here."""
+    """The column's name in its packet: the fifth text, each of which is short here."""
     at = 0
     for _ in range(4):
         at += 1 + column[at]
@@ -103,7 +102,8 @@ def assert_alike(text, values, answers):
 
 
 class Pair:
-    """A session on the door and one on the server's own port, which are asked the same between the same changes."""
+    """A session on the door and one on the server's own port, which run the same statements between the same
+    changes."""
 
     def __init__(self, server, seed):
         self.server = server
@@ -118,8 +118,7 @@ class Pair:
 
     def ask(self, text, makers):
         values = tuple(make() for make in makers)
-        # A prepared NOT IN (SELECT ...) that is executed again, the server answers for NULL as it did before: a fault of its
-        # own.
+        # When a prepared NOT IN (SELECT ...) is executed again, the server answers NULL as before: a bug of its own.
         if self.chance.random() < 0.5 and "NOT IN (SELECT" not in text:
             answers = [one.execute(text, values) for one in self.sessions]
         else:
@@ -132,7 +131,7 @@ class Pair:
         self.compared += 1
 
     def partly(self, text, makers):
-        """At times with some of its values written out, the same ones in each execution."""
+        """Writes some values out at times, the same ones in each execution."""
         if self.chance.random() < 0.6:
             return text, makers
         first, *parts = text.split("?")
@@ -149,7 +148,7 @@ class Pair:
         return first, left
 
     def round(self):
-        """One set of statements, asked for often enough to be planned, while rows, sessions and tables change."""
+        """One set of statements, repeated often enough to be planned, while rows, sessions and tables change."""
         for one in self.sessions:
             for text in list(one.prepared):
                 one.forget(text)
@@ -158,7 +157,7 @@ class Pair:
         for turn in range(30):
             if self.chance.random() < 0.1:
                 word = self.chance.choice(STATES)
-                # A view of one moment for both: nobody changes anything meanwhile.
+                # One snapshot for both: nobody changes anything meanwhile.
                 for one in self.sessions:
                     one.query(word)
                 in_transaction = word not in ("COMMIT", "SET autocommit = 1")
@@ -206,7 +205,7 @@ JOIN = "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s
 
 
 def answered(server, session, statements):
-    """How many of the statements workers have answered."""
+    """The number of statements that workers have answered."""
     before = server.status("Postern_statements_fast")["postern_statements_fast"]
     for one in statements:
         session.query(one)
@@ -221,7 +220,7 @@ def test_the_third_of_a_form_is_planned(plain):
 
 
 def test_decimals_are_values_of_executions(plain):
-    """Those that the column holds exactly; the server answers all others."""
+    """Decimals that the column can store exactly; the server answers all others."""
     plain.execute(*TABLES, "ALTER TABLE sale ADD KEY price (price)", database="test")
     door, port = sessions_of(plain)
     texts = (
@@ -352,12 +351,12 @@ def test_a_value_with_most_of_the_rows_is_the_servers(plain):
     numbers = [0 if at % 3 == 0 else 2 * at + 1 for at in range(90)]
     for number in numbers:
         assert_alike(text, (), [session.query(text % number) for session in (door, port)])
-    # Those of the value with half of the rows are the server's, all others are not.
+    # The server answers for the value with half of the rows, workers for all others.
     assert 50 <= plain.status("Postern_statements_fast")["postern_statements_fast"] - before <= 60
 
 
 def test_a_plan_that_reads_more_than_the_servers_is_made_anew(plain):
-    """The first values make the optimizer take one index, all later ones want the other."""
+    """The first values make the optimizer choose one index; all later ones need the other."""
     plain.execute(
         "CREATE OR REPLACE TABLE lopsided (id INT PRIMARY KEY, a INT, b INT, v INT, KEY (a), KEY (b))",
         "INSERT INTO lopsided SELECT seq, seq % 20, IF(seq <= 3000, 1, seq), seq FROM seq_1_to_20000",
@@ -421,7 +420,7 @@ def test_a_list_without_values_in_range_is_the_servers(plain):
 
 
 def held(server, table):
-    """The sessions that hold a metadata lock on the table."""
+    """The number of sessions that hold a metadata lock on the table."""
     return server.query("SELECT COUNT(*) FROM information_schema.METADATA_LOCK_INFO WHERE TABLE_NAME = %s", (table,))[
         0
     ][0]
@@ -435,7 +434,7 @@ def test_plans_stay_while_nobody_asks_for_their_tables(plain):
         session.query(JOIN % number)
     time.sleep(0.2)
     assert held(plain, "sale") >= 1 and held(plain, "person") >= 1
-    # Others, and the client itself, get them all the same.
+    # Other sessions, and the client itself, get their locks all the same.
     for change in (plain.execute, lambda text, database: session.query(text)):
         for statement in ("ALTER TABLE sale COMMENT = 'kept'", "FLUSH TABLES sale", "TRUNCATE TABLE tag"):
             for number in range(1, 6):
@@ -449,7 +448,7 @@ def test_plans_stay_while_nobody_asks_for_their_tables(plain):
 
 
 def test_every_worker_plans(module_factory):
-    """Each has tables of its own open, which nobody may have used before."""
+    """Each worker opens the tables itself, perhaps for the first time."""
     server = module_factory(STEADY_PLANS, "--loose-postern-threads=3", postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     server.execute(*TABLES, database="test")

@@ -1,4 +1,4 @@
-"""Planned SELECTs are answered to whom the server answers them, while accounts and their databases change."""
+"""Planned SELECTs are answered if the server would answer them, while accounts and their databases change."""
 from support.planned_once import assert_alike, fast, plain, sessions  # noqa: F401
 
 OWN = "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE s.id = %d"
@@ -23,7 +23,7 @@ def test_privileges_on_databases_and_roles(plain):  # noqa: F811
         "GRANT reader TO part@'%'",
     )
     texts = (OWN, NEXT_TO_IT, NAMED)
-    # Somebody else has them planned.
+    # Another account has them planned.
     ask(sessions(plain), *texts)
     part = sessions(plain, "part")
     before = fast(plain)
@@ -34,7 +34,8 @@ def test_privileges_on_databases_and_roles(plain):  # noqa: F811
         for one in part:
             one.query(change)
         ask(part, *texts)
-    # A session keeps its privileges on its database until it takes another one; those on others change at once.
+    # A session keeps its privileges on its current database until it changes the database; privileges on others change
+    # at once.
     for change in (
         "GRANT SELECT ON beside.* TO part@'%'",
         "REVOKE SELECT ON beside.* FROM part@'%'",
@@ -44,7 +45,7 @@ def test_privileges_on_databases_and_roles(plain):  # noqa: F811
     ):
         plain.execute(change)
         ask(part, *texts)
-        if change != "REVOKE SELECT ON test.* FROM part@'%'":  # nobody is let into a database without any
+        if change != "REVOKE SELECT ON test.* FROM part@'%'":  # an account needs some privilege to use a database
             ask(sessions(plain, "part"), *texts[::2])
         for one in part:
             one.query("USE test")

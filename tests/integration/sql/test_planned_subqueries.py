@@ -33,7 +33,7 @@ def test_rows_change_between_executions(plain, text):
 
 
 def test_the_same_values_and_other_rows(plain):
-    """A subquery that depends on nothing around it is a constant for the server, and so would be its first value."""
+    """The server treats an uncorrelated subquery as a constant, and would so keep its first value."""
     plain.execute(*TABLES, database="test")
     pair = sessions(plain)
     texts = (
@@ -139,7 +139,7 @@ def test_definitions_change(plain):
 
 
 def test_a_subquery_of_many_rows_ends_by_kill_and_by_limits(plain):
-    """It may read far more than its answer has: a worker gives it up, and the server's execution is killed."""
+    """It may read far more rows than it returns: a worker gives it up, and the server's execution is killed."""
     plain.execute(*TABLES, database="test")
     plain.execute(
         "CREATE OR REPLACE TABLE much (id INT PRIMARY KEY, n INT)",

@@ -1,4 +1,5 @@
-"""Sums and differences of values in conditions: planned once, with the types, errors and rows of the server's own port."""
+"""Sums and differences of values in conditions: planned once, with the types, errors and rows of the server's own
+port."""
 import pytest
 from support.planned_once import CHANGES, fast, packets, plain, sessions  # noqa: F401  pylint: disable=unused-import
 from support.sql_session import Natural
@@ -11,7 +12,7 @@ TEXTS = (
     (f"{JOINED} s.id BETWEEN ? - 3 AND ? + 3", lambda at: (at, at)),
     (f"{JOINED} s.place = ? AND s.n > -?", lambda at: (at % 13, at)),
 )
-# The number of an INTERVAL in a text belongs to the form.
+# The number of an INTERVAL in a text is part of the form.
 OF_TIME = (f"{JOINED} s.d > TIMESTAMP'2024-02-01 05:00:00' - INTERVAL ? MINUTE AND s.id < 300", lambda at: (at,))
 
 
@@ -33,7 +34,7 @@ def test_sums_are_values_of_executions(plain, text, values, prepared):  # noqa: 
 
 
 def test_a_difference_of_unsigned_numbers_is_an_error_below_zero(plain):  # noqa: F811
-    """Also where a signed one was planned for before."""
+    """Also if the plan was made for a signed one."""
     pair = sessions(plain)
     text = f"{JOINED} s.id <= ? - 20"
     for number in (*[30] * 5, *map(Natural, [30] * 5), Natural(5), 5, Natural(5), Natural(21), 21):
@@ -44,7 +45,7 @@ def test_a_difference_of_unsigned_numbers_is_an_error_below_zero(plain):  # noqa
 
 @pytest.mark.parametrize("prepared", (False, True))
 def test_an_offset_with_a_limit_of_all_rows(plain, prepared):  # noqa: F811
-    """LIMIT has no word for all rows, and so ORMs write the largest number."""
+    """LIMIT has no word for "all rows", so ORMs write the largest number."""
     pair = sessions(plain)
     text = f"{JOINED} s.place = ? ORDER BY s.price, s.id LIMIT ? OFFSET ?"
     before = fast(plain)
@@ -60,7 +61,7 @@ def test_an_offset_with_a_limit_of_all_rows(plain, prepared):  # noqa: F811
 
 
 def test_operands_of_other_types(plain):  # noqa: F811
-    """Doubles, texts and numbers at the ends of their types, by a plan for small integers or without one."""
+    """Doubles, texts and numbers at the limits of their types, with a plan for small integers or without one."""
     pair = sessions(plain)
     text = f"{JOINED} s.id >= ? - 1 AND s.id < 30"
     for number in (*[25] * 5, 25.0, 25.5, "25", "25x", None, 2**63 - 1, -(2**63), 2**64 - 1, Natural(25), 25):
@@ -69,7 +70,7 @@ def test_operands_of_other_types(plain):  # noqa: F811
 
 
 def test_a_range_behind_equal_columns_of_an_index(plain):  # noqa: F811
-    """TPC-C's stock level: by all three columns, and not by the two that are equal."""
+    """TPC-C's stock level: the range uses all three columns, not only the two in equalities."""
     plain.execute(
         "CREATE TABLE line (w INT, d INT, o INT, n INT, item INT NOT NULL, PRIMARY KEY (w, d, o, n))",
         "CREATE TABLE stock (w INT, item INT, quantity INT, PRIMARY KEY (w, item))",

@@ -1,4 +1,5 @@
-"""UNION and UNION ALL of SELECTs, planned once: other rows and values at each execution, and no row of the one before."""
+"""UNION and UNION ALL of SELECTs, planned once: other rows and values at each execution, and no row of the execution
+before."""
 import pytest
 from support.planned_once import CHANGES, assert_alike, assert_each_has_its_view, fast, plain, sessions  # noqa: F401
 from support.random_selects import TABLES
@@ -81,13 +82,13 @@ def test_counters_are_those_of_the_server(plain):
 
 
 def test_two_sessions_by_turns(plain):
-    """One plan, and one table in it: it has rows as one session sees them, and then as the other does."""
+    """One plan, with one temporary table: it holds one session's rows, and then the other's."""
     plain.execute(*TABLES, database="test")
     assert_each_has_its_view(plain, SERVED[2], "UPDATE sale SET n = n + 20")
 
 
 def test_more_rows_than_a_turn_takes(plain):
-    """The server stops in the midst of a UNION, and nothing of that comes to the client."""
+    """The server stops in the middle of a UNION, and the client sees nothing of that."""
     plain.execute(
         "CREATE OR REPLACE TABLE many (id INT PRIMARY KEY, k INT, KEY (k))",
         "INSERT INTO many SELECT seq, IF(seq < 9000, 1, seq) FROM seq_1_to_10000",

@@ -1,4 +1,4 @@
-"""Views are planned once: with their own privileges, as they are at each execution, and as the server answers them."""
+"""Views planned once: with their own privileges, in their current definition, and with the server's answers."""
 import os
 import random
 import re
@@ -126,7 +126,7 @@ def test_a_view_is_changed_and_dropped(viewed):
     for change in changes:
         before = fast(viewed)
         fails = state.startswith("DROP") or state.endswith("seen_before")
-        # What always fails the worker leaves to the server for a while.
+        # A worker leaves a statement that always fails to the server for a while.
         for number in range(1, 2 if fails else 17):
             for text in texts:
                 assert_alike(text % number, pair)
@@ -209,7 +209,7 @@ def test_privileges_are_those_of_the_view(viewed):
 
 
 def test_sessions_with_other_settings(viewed):
-    """Literals of a view have the collation with which it was made."""
+    """Literals of a view have the collation with which it was created."""
     text = "SELECT name, note FROM met WHERE id = %d AND note = 'NONE'"
     pairs = [sessions(viewed) for _ in range(4)]
     settings = (
@@ -238,7 +238,7 @@ def test_two_sessions_by_turns(viewed):
 
 
 def test_random_selects_on_views(module_factory):
-    """The same SELECTs as on the tables; half of the views filter, and some read others."""
+    """The same SELECTs as on the tables; half of the views filter, and some read other views."""
     server = module_factory(STEADY_PLANS, "--loose-postern-threads=1", postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
     server.execute(
@@ -262,7 +262,7 @@ def test_random_selects_on_views(module_factory):
         while len(known) < 4:
             text, makers = selects.select()
             named = re.sub(r"\b(place|person|sale|tag) (?=[phst]\b)", r"v_\1 ", text)
-            # A time out of range the server warns of even where no row is compared with it.
+            # The server warns of a time out of range even if no row is compared with it.
             if "INDEX (" not in named and "INTERVAL ?" not in named:
                 known.append((named, makers))
         for turn in range(24):
@@ -288,6 +288,6 @@ def test_random_selects_on_views(module_factory):
 
 
 def rows_of(answer, ordered):
-    """The packets but for those of the columns: their lengths and flags show the plan."""
+    """The packets without those of the columns: their lengths and flags show the plan."""
     every = [bytes(one) for one in sql_session.without_remarks(answer) if one[:4] != b"\x03def"]
     return every if ordered else sorted(every)

@@ -1,4 +1,4 @@
-"""How statements would be answered, by the server's parser and tables that are there: without asking the door. RECORD=1 in the
+"""The expected handling of statements, by the server's parser and tables, without asking the door. RECORD=1 in the
 environment writes plans.txt."""
 import json
 import os
@@ -9,7 +9,8 @@ import pytest
 from support.server import BUILD, SERIES
 
 HERE = pathlib.Path(__file__).parent
-# What drivers and libraries sent for reads by key; and statements of all kinds, each with its plan in the line below.
+# Statements that drivers and libraries send for reads by key; and statements of all kinds, each with its plan in the
+# line below.
 RECORDED = HERE / "recorded_reads.jsonl"
 PLANS = HERE / "plans.txt"
 TABLES = (
@@ -40,7 +41,7 @@ def server(module_factory):
     server.execute("DROP FUNCTION postern_plan", database="test")
 
 
-# What later series make of a text otherwise: `WHERE a` is `a IS TRUE`, and no longer `a <> 0`.
+# Texts that later series parse otherwise: `WHERE a` is `a IS TRUE`, and no longer `a <> 0`.
 OTHERWISE = {"SELECT a FROM odd WHERE a": "not: a condition that does not compare a column with values"}
 
 
@@ -101,7 +102,7 @@ def test_a_database_is_part_of_the_meaning(server):
     server.execute("CREATE DATABASE IF NOT EXISTS elsewhere", "CREATE TABLE elsewhere.users (id INT PRIMARY KEY)")
     statement = "SELECT id FROM users WHERE id = 1"
     with server.connect(database="elsewhere") as connection:
-        # The table that is open is another one.
+        # The statement opens another table.
         assert plan_of(connection, statement, "test.users RIGHT JOIN (SELECT 1) AS row ON true") == "planned"
         assert plan_of(connection, statement, "users RIGHT JOIN (SELECT 1) AS row ON true").startswith("one")
 

@@ -28,7 +28,7 @@ def fixture_session(server):
 
 
 def plans(server, form):
-    """The rows of a form, by names."""
+    """The rows of a form, as dictionaries."""
     rows = server.query(f"SELECT {COLUMNS} FROM information_schema.POSTERN_PLANS WHERE FORM = '{form}'")
     return [dict(zip(COLUMNS.lower().split(", "), row)) for row in rows]
 
@@ -311,7 +311,7 @@ def test_a_prepared_statement_that_is_not_served_counts_by_execution(server, ses
 
 
 def test_a_reason_is_not_forgotten_while_more_is_learnt(server, session):
-    """Values that draw a note are left to the server; then another session prepares the statement."""
+    """Values that cause a note are left to the server; then another session prepares the statement."""
     server.execute("CREATE TABLE test.prices (id INT AUTO_INCREMENT PRIMARY KEY, price DECIMAL(6, 2))")
     text = "INSERT INTO prices (price) VALUES (?)"
     for price in ["1.5"] * 4 + ["1.777"] * 12:
@@ -367,7 +367,7 @@ def test_statements_that_are_begun_in_vain_are_left_alone_for_a_while(server, se
     server.execute("DELETE FROM test.wide WHERE id > 2000", "ALTER TABLE test.wide ADD w INT")
     server.execute(
         "ANALYZE TABLE test.wide"
-    )  # else the server looks at every row, as of so many, and nothing is learnt
+    )  # else the server scans the table, as if it were still large, and nothing is learnt
     until(lambda: ask(1) or plan(server, form)["state"] == "served")
 
 

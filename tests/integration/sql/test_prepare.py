@@ -1,5 +1,5 @@
-"""Statements that are prepared, executed and closed: byte for byte as the server's own port answers, numbers included,
-while the SQL door prepares most of them only if somebody needs more than their answers.
+"""Statements that are prepared, executed and closed: byte for byte as the server's own port answers, ids included. The
+SQL door has the server prepare most of them only if a later command needs that.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 """
@@ -126,7 +126,7 @@ CAPABILITIES = {
 
 @contextlib.contextmanager
 def running(module_factory, verify):
-    # A thread of the server's own port that serves a second session would go on with the first one's numbers.
+    # A thread of the server's own port that serves a second session would continue the first one's statement ids.
     options = (f"--postern-verify={verify}", "--loose-postern-threads=1", "--thread-cache-size=0")
     server = module_factory(STEADY_PLANS, *options, postern_port=0)
     server.execute("CREATE USER own@'%' IDENTIFIED BY ''", "GRANT ALL ON *.* TO own@'%'")
@@ -155,7 +155,7 @@ def texts(steps):
 
 
 def warm(server, capabilities, steps):
-    """The door has learnt all that it can."""
+    """Prepares and executes until the door has learnt everything."""
     client = Client(server.env["POSTERN_PORT"], "own", "test", capabilities)
     for text in texts(steps):
         for _ in range(4):
@@ -228,7 +228,7 @@ def test_privileges_hold_at_the_next_prepare(served):
 
 
 class Pair:
-    """A session on the door and one on the server's own port, which say the same."""
+    """A session on the door and one on the server's own port, which run the same steps."""
 
     ASIDE = ("BEGIN", "COMMIT", "SELECT 1/0", "SHOW WARNINGS", "SET NAMES latin1", "SET NAMES utf8mb4", "USE other")
     ASIDE += ("USE test", "SET sql_mode = 'ANSI_QUOTES'", "SET sql_mode = DEFAULT", "SELECT FOUND_ROWS(), ROW_COUNT()")

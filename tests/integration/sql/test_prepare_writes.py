@@ -1,5 +1,5 @@
-"""Writes that are prepared, executed and closed: byte for byte as the server's own port answers, numbers included, while
-the SQL door's worker prepares and executes most of them, and the server learns of them only if it has to.
+"""Writes that are prepared, executed and closed: byte for byte as the server's own port answers, ids included. The SQL
+door's worker prepares and executes most of them; the server prepares them only if it has to.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 """
@@ -188,20 +188,20 @@ ROUNDS = 4  # the first ones teach the door
 
 @pytest.fixture
 def tables(served):
-    served.execute("SET GLOBAL thread_cache_size = 0")  # a thread's next session goes on counting its statements
+    served.execute("SET GLOBAL thread_cache_size = 0")  # a thread's next session continues its statement ids
     yield from filled(served, TABLES)
 
 
 @pytest.fixture(params=[0, 1], ids=["answered", "by the server"])
 def either(tables, request):
-    """By workers; and where a worker prepares a statement that the server executes."""
+    """Workers execute; or a worker prepares a statement that the server executes."""
     tables.execute(f"SET GLOBAL postern_verify = {request.param}")
     yield tables
     tables.execute("SET GLOBAL postern_verify = 0")
 
 
 class Pair:
-    """A session on the door and one on the server's own port, which say the same."""
+    """A session on the door and one on the server's own port, which run the same steps."""
 
     def __init__(self, server, capabilities):
         self.server, self.asked = server, []
@@ -282,7 +282,7 @@ def test_privileges_hold_at_the_next_prepare(tables):
     OPENED.append(client)
     assert client.run(Prepare(INSERT))[4] == 0xFF
 
-    def prepared_by_the_worker():  # not while it is busy with something else
+    def prepared_by_the_worker():  # a busy worker does not prepare it
         before = fast(tables)
         assert client.run(Prepare(UPDATE))[4] == 0
         return fast(tables) == before + 1
@@ -323,7 +323,7 @@ DDL = (
 
 
 class Steps:
-    """Of one session, by chance."""
+    """Random steps of one session."""
 
     def __init__(self, chance, bulks):
         self.chance, self.bulks = chance, bulks
@@ -370,9 +370,9 @@ class Steps:
             return Execute(text, *values, last=True)
         self.bound.add(text)
         if not types:
-            # A value that was bound as a text stays one.
+            # A value that was bound as a text stays a text.
             values = [other if isinstance(other, type(value)) else value for value, other in zip(VALUES[text], values)]
-        # A cursor for the rows of DELETE ... RETURNING ends the server, at its own port, too.
+        # A cursor for the rows of DELETE ... RETURNING crashes the server, at its own port, too.
         cursor = chance.random() < 0.02 and "RETURNING" not in text
         return Execute(text, *values, types=types, flags=CURSOR if cursor else 0)
 
@@ -380,7 +380,7 @@ class Steps:
 def test_random_sessions_are_answered_alike(either):
     chance = random.Random(seeds.chosen())
     before, end = fast(either), time.monotonic() + SECONDS
-    while time.monotonic() < end or fast(either) <= before + 50:  # a busy machine does few
+    while time.monotonic() < end or fast(either) <= before + 50:  # a busy machine executes few
         flags = chance.choice(list(CAPABILITIES.values()))
         pair, steps = Pair(either, flags), Steps(chance, bool(flags & BULKS))
         for _ in range(150):

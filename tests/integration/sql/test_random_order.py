@@ -1,7 +1,8 @@
-"""Ordered reads with LIMIT over random tables: primary and second keys with parts that go up and down, on both ports.
+"""Ordered reads with LIMIT over random tables: primary and secondary keys with ascending and descending parts, on both
+ports.
 
-An index of InnoDB has the primary key's parts after its own, in the directions that they have there. SEED=N in the
-environment makes other choices, ROUNDS=N makes more tables.
+InnoDB appends the primary key's parts to an index, in the primary key's directions. SEED=N in the environment makes
+other choices, ROUNDS=N makes more tables.
 """
 import os
 import random
@@ -35,9 +36,9 @@ class Table:
         self.chance = chance
         self.keys = [self.key() for _ in range(chance.randrange(1, 4))]
         self.primary = self.key() if chance.random() < 0.85 else []
-        # In a unique key that may be the primary one no part is NULL, or the start of a value.
+        # In a unique key that may be the primary one no part is nullable, or a prefix.
         self.unique = [part for part in self.key() if part[0] not in "ceh"] if chance.random() < 0.4 else []
-        # A number after the parts, up or down, makes rows unique.
+        # A number after the other parts, ascending or descending, makes rows unique.
         for parts in (self.primary, self.unique):
             if parts:
                 parts.insert(chance.randrange(len(parts) + 1), ("n", chance.choice(["", " DESC"]), ""))
@@ -55,7 +56,7 @@ class Table:
         ]
 
     def statements(self):
-        """What makes it."""
+        """The statements that create and fill it."""
         parts = [f"{name} {kind}" for name, kind in COLUMNS.items()] + ["n INT NOT NULL", "filler CHAR(60) DEFAULT 'x'"]
         for word, keys in (("PRIMARY KEY", [self.primary]), ("UNIQUE KEY", [self.unique]), ("KEY", self.keys)):
             parts += [f"{word} ({', '.join(a + b + c for a, c, b in one)})" for one in keys if one]
@@ -83,7 +84,7 @@ class Table:
         return str(value) if isinstance(value, int) else value if name == "g" else f"'{value}'"
 
     def read(self):
-        """A text with ? and the columns that its values are of: most follow an index."""
+        """A text with ? and the columns of its values: most follow an index."""
         chance = self.chance
         key = chance.choice([one for one in (*self.keys, self.primary, self.unique) if one])
         has = [name for name, _, _ in key]

@@ -1,6 +1,6 @@
 """Random reads on the SQL door and on the server's own port, answer by answer, with DDL and KILL beside them.
 
-DDL beside them changes no answer: the two sessions are not asked in the same moment.
+The concurrent DDL changes no answer, because the two sessions do not read at the same moment.
 
 SEED=N in the environment makes other choices, SECONDS=N makes it longer.
 """
@@ -44,7 +44,7 @@ DDL = (
 
 
 class Reads:
-    """Statements by chance: a text with ? and its values."""
+    """Random statements: a text with ? and its values."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -109,7 +109,7 @@ class Reads:
         text = f"SELECT {wanted} FROM r WHERE {where}"
         if chance.random() < 0.7:
             text += f" ORDER BY {chance.choice(['id', 'a, b, id', 'c, id', 'd', 'id DESC', 'a DESC, b DESC, id DESC', 'n, id'])}"
-        # Without an order the server itself may choose other rows from one time to the next.
+        # Without an order the server itself may choose other rows each time.
         if "ORDER" in text and chance.random() < 0.5:
             text += " LIMIT ?"
             values.append(chance.randrange(0, 6))
@@ -120,7 +120,7 @@ class Reads:
 
 
 class Beside(threading.Thread):
-    """Does something again and again until the end; end() reports errors."""
+    """Repeats something until the end; end() reports errors."""
 
     def __init__(self, work):
         super().__init__()
@@ -152,7 +152,7 @@ def served(module_factory, request):
 
 
 class Pair:
-    """A session on the door and one on the server's own port, which say the same."""
+    """A session on the door and one on the server's own port, which run the same statements."""
 
     def __init__(self, server, seed):
         capabilities = seed % 2 * sql_session.DEPRECATE_EOF
@@ -195,10 +195,10 @@ class Pair:
 
 
 def rows_by_any_plan(answer, ordered, warns):
-    """The packets of an answer without the parts that depend on the server's choice of a plan, which it makes anew each time.
+    """The packets of an answer without the parts that depend on the plan, which the server chooses anew each time.
 
-    That is its remark that it used no index, how often, if ever, a value that is none of the column's was compared and
-    warned of, and where nothing is ordered, the order of rows.
+    These are the remark that no index was used, the number of warnings of comparisons with an invalid value, and the
+    order of unordered rows.
     """
     packets = sql_session.without_remarks(answer)
     for packet in packets:

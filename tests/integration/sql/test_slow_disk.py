@@ -1,5 +1,5 @@
-"""Readers at the SQL door do not wait for others' commits, however long the disk takes; and the fate of sessions
-that end meanwhile."""
+"""Readers at the SQL door do not wait for others' commits, however slow the disk is; and the outcome of commits whose
+sessions end meanwhile."""
 import contextlib
 import socket
 
@@ -46,7 +46,7 @@ def ask(connection, command):
 
 
 class Clients:
-    """A worker has seen that their commits sleep while others read."""
+    """Writers and readers: a worker has seen slow commits while others read."""
 
     def __init__(self, server, writers):
         self.reader = sql_wire.door(server, database="test", read_timeout=15)
@@ -108,7 +108,7 @@ def test_sessions_may_end_while_their_commits_wait(server, clients, disk):
             clients.read()
     assert Wire(told).packet()[4] == 0
     until(lambda: sessions(server) == 3, otherwise="the sessions of who is gone are still there")
-    # A change is done or not, and never by half; an acknowledged one is there.
+    # A change is made or not, and never half; an acknowledged one is made.
     assert all(LEARNING <= count <= LEARNING + 1 for count in counted(server))
     assert counted(server)[2] == LEARNING + 1
     rows(told, update(3).decode())

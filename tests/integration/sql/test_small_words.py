@@ -1,6 +1,5 @@
-"""The server's words beside rows, as on its own port: for conditions that no row can meet, for counts of nothing,
-and for the begin and end of transactions after comments.
-"""
+"""Answers without rows, as on the server's own port: for conditions that no row can meet, for counts of nothing, and
+for BEGIN and COMMIT after comments."""
 import pytest
 from support import sql_session
 from support.prepared import Client, Execute, Prepare
@@ -31,7 +30,7 @@ def fast(server):
 
 
 def assert_alike(server, steps, times=3):
-    """Both ports say the same of each step. How many the workers have answered."""
+    """Both ports answer each step alike. Returns how many the workers have answered."""
     before = fast(server)
     for _ in range(times):
         answers = []

@@ -1,4 +1,4 @@
-"""Many clients that misbehave at once: pipelines, cut and garbage packets, transactions, DDL, KILLs."""
+"""Many misbehaving clients at once: pipelines, truncated and garbage packets, transactions, DDL, KILLs."""
 import collections
 import contextlib
 import random
@@ -97,7 +97,7 @@ class Torture:
         self.done["transactions"] += 1
 
     def reset(self, connection, wire, by_key, dice):
-        """In the midst of a transaction, after statements with answers on their way."""
+        """In the middle of a transaction, after statements whose answers are in flight."""
         key = dice.randrange(ROWS)
         rows(connection, "SET @mine = 1, autocommit = 0")
         try:

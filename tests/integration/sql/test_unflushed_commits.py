@@ -1,5 +1,5 @@
-"""COMMITs that workers make at once and that are flushed for many: nobody hears of one that is not on disk, and no
-worker waits for the disk."""
+"""COMMITs that workers make at once and that share a flush: no client is acknowledged before its commit is on disk, and
+no worker waits for the disk."""
 import contextlib
 import random
 import select
@@ -51,7 +51,7 @@ def update(row):
 
 
 def change(one, row):
-    """A transaction, but for its COMMIT."""
+    """A transaction without its COMMIT."""
     for step in ("BEGIN", update(row)):
         assert one.query(step)[4] == 0
 
@@ -146,7 +146,7 @@ def test_a_session_may_end_while_its_commit_waits(server, clients, disk, how):
         assert how != "KILL QUERY" or not heard(one)
     if how == "KILL QUERY":
         assert one.answer()[4] == 0
-        assert one.query("SELECT 1")[4] in (1, 0xFF)  # an idle session keeps it for what comes next, or forgets it
+        assert one.query("SELECT 1")[4] in (1, 0xFF)  # an idle session keeps it for the next statement, or forgets it
     else:
         ended = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'own'"
         until(lambda: server.query(ended) == [(3,)])
@@ -178,7 +178,7 @@ def test_the_door_may_close_while_commits_wait(server, clients, disk, end):
 
 
 class Writer(threading.Thread):
-    """Makes transactions until its server is gone, or until it has to end."""
+    """Commits transactions until its server is gone, or until it is stopped."""
 
     def __init__(self, server, row, ends):
         super().__init__()
@@ -260,7 +260,7 @@ def test_settings_and_locks_may_change_meanwhile(server, disk):
 
 
 class KilledWriter(Writer):
-    """Goes on after errors, and in a new session where it has lost one."""
+    """Continues after errors, and in a new session after losing one."""
 
     unknown = 0  # commits without an answer
 

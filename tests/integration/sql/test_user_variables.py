@@ -1,4 +1,5 @@
-"""User variables as values: a worker takes the integer that the session has in one, and everything else is the server's."""
+"""User variables as values: a worker uses the integer that the session has in one, and the server does everything
+else."""
 import pytest
 from support.planned_once import fast, packets, plain, sessions  # noqa: F401
 
@@ -48,7 +49,7 @@ WRITES = (
 )
 
 
-# Forms of their own: with other values a form rests for a while.
+# Forms used only here: a form whose values changed is left to the server for a while.
 INTEGERS = (
     "SELECT id, n FROM v WHERE id = @x",
     "SELECT big FROM v WHERE big = @x",
@@ -118,7 +119,7 @@ def test_integers_are_answered_by_workers(table):
         door.query(text)
         assert fast(table) == before + 1, text
         door.query("ROLLBACK")
-    # A session has its own.
+    # Each session has its own variables.
     other = sessions(table)[0]
     other.query("SET @x = 6")
     assert door.query(INTEGERS[0]) != other.query(INTEGERS[0])

@@ -1,8 +1,8 @@
 """Writes by key that the SQL door's worker does: answers, tables and sessions as on the server's own port.
 
-Two databases hold the same. One is written to through the door, the other on the server's own port, by the same
-statements, as text and prepared; every byte of every answer is compared, the sessions' state afterwards, and in the
-end the tables and a replica.
+Two databases hold the same tables. One is written through the door, the other on the server's own port, by the same
+statements, as text and prepared; every byte of every answer is compared, the sessions' state afterwards, and in the end
+the tables and a replica.
 
 SEED=N in the environment makes other choices, STATEMENTS=N makes it longer.
 """
@@ -76,7 +76,7 @@ def test_random_writes_are_done_alike(tables, follower, capabilities, binlog_for
     chance = writes.random
     fast = tables.status("Postern%")["postern_statements_fast"]
     known = []
-    # A statement with texts that were bound before SET NAMES is logged by the server in the wrong character set.
+    # If texts were bound before SET NAMES, the server logs the statement in the wrong character set.
     other_characters = ("SET NAMES latin1", "SET NAMES binary", "SET NAMES gbk", "SET NAMES sjis")
     settings = [one for one in SETTINGS if binlog_format == "ROW" or one not in other_characters]
     for _ in range(STATEMENTS):
@@ -147,7 +147,7 @@ def other(value, number):
 @pytest.mark.parametrize("text, values", EXAMPLES)
 def test_a_session_has_the_same_state_afterwards(tables, text, values, prepared):
     sessions = pair(tables)
-    for number in range(3):  # known from here on
+    for number in range(3):  # the form is known from here on
         others = [other(value, number) for value in values]
         ask(sessions, text if prepared else sql_session.in_text(text, others), others if prepared else None)
     ask(sessions, "FLUSH STATUS")
@@ -375,7 +375,8 @@ def test_a_locked_row_is_waited_for_as_that_session(tables):
 
 
 def test_acknowledged_writes_are_in_the_table(tables):
-    """Sessions that add to the same few rows, among those that lock them, alter the table and kill: acknowledged is done."""
+    """Sessions increment the same few rows, beside others that lock them, alter the table and kill: acknowledged writes
+    last."""
     rows, seconds, told, lock = 4, 4, [0] * 5, threading.Lock()
     learnt(on_door(tables), "UPDATE w SET b = b + 1 WHERE id = 1")
     tables.execute("UPDATE w SET b = 0 WHERE id <= 4", database="by_door")
@@ -434,7 +435,7 @@ BYTES = ("x'00112233445566778899aabbccddeeff'", "0x{:032x}", "_binary'{:016d}'",
 
 
 def test_rows_are_found_by_bytes(tables):
-    """UUIDs as applications keep them."""
+    """UUIDs as applications store them."""
     sessions = pair(tables)
     ask(sessions, "CREATE TABLE uuids (id BINARY(16) PRIMARY KEY, v VARBINARY(20), n INT, KEY v (v))")
     before = fast(tables)
@@ -470,7 +471,7 @@ def test_many_sessions_share_a_commit(tables):
 
 
 def test_an_empty_text_may_be_null(tables):
-    """Where the sql_mode says so: forms are the same in it, and so are the statements that have been prepared before."""
+    """If the sql_mode says so. Forms, and statements prepared before, serve both modes."""
     sessions = pair(tables)
     for mode in ("DEFAULT", "'EMPTY_STRING_IS_NULL'", "DEFAULT"):
         ask(sessions, f"SET sql_mode = {mode}")

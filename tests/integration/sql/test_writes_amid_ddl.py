@@ -1,6 +1,6 @@
 """Random writes by key while their tables change: columns, keys, triggers, engines, partitions, temporary tables.
 
-As test_writes.py, which see; SEED and STATEMENTS mean the same. Both sessions change the tables of their own database, in
+See test_writes.py; SEED and STATEMENTS mean the same. Both sessions change the tables of their own database, in
 the same place of their session.
 """
 import os

@@ -1,5 +1,5 @@
 """Upserts, REPLACE, INSERT IGNORE, UPDATE and DELETE over tables with triggers, generated columns, foreign keys and several
-unique keys: answers, tables and sessions as on the server's own port, whoever does them.
+unique keys: answers, tables and sessions as on the server's own port, whether a worker or the server runs them.
 
 SEED=N in the environment repeats a run's choices, STATEMENTS=N makes it longer.
 """

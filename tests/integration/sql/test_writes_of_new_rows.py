@@ -1,6 +1,6 @@
 """INSERT, INSERT IGNORE, ON DUPLICATE KEY UPDATE and REPLACE by the SQL door's worker: as on the server's own port.
 
-As test_writes.py, which see; SEED and STATEMENTS mean the same.
+See test_writes.py; SEED and STATEMENTS mean the same.
 """
 import contextlib
 import os
@@ -94,7 +94,7 @@ def test_random_new_rows_are_written_alike(tables, follower, capabilities, binlo
 EXAMPLES = (
     ("INSERT INTO counters (k, n) VALUES (?, 1) ON DUPLICATE KEY UPDATE n = n + 1", ("k5",)),
     ("INSERT INTO counters (k, n) VALUES (?, 1) ON DUPLICATE KEY UPDATE n = n + VALUES(n)", ("fresh",)),
-    ("INSERT INTO counters (k, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = VALUES(n)", ("k5", 5)),  # as it was
+    ("INSERT INTO counters (k, n) VALUES (?, ?) ON DUPLICATE KEY UPDATE n = VALUES(n)", ("k5", 5)),  # unchanged
     ("INSERT INTO counters (k, n) VALUES (?, 7) ON DUPLICATE KEY UPDATE k = k", ("k5",)),
     ("INSERT INTO counters (k, n) VALUES (?, 7), (?, 8), (?, 9) ON DUPLICATE KEY UPDATE n = n + 1", ("k5", "f", "k6")),
     (
@@ -115,14 +115,14 @@ EXAMPLES = (
     ("REPLACE counters (k, n) VALUES (?, ?)", ("new", 1)),
     ("REPLACE INTO counters SET k = ?, n = ?", ("k5", 1)),
     ("REPLACE INTO options (name, value) VALUES (?, ?), (?, ?)", ("o5", "x", "new", "y")),
-    ("REPLACE INTO several (a, b, n) VALUES (?, ?, ?)", (5, "b9", 1)),  # in the way of two
-    ("REPLACE INTO several (id, a, b) VALUES (?, ?, ?)", (2, 5, "b9")),  # of three
+    ("REPLACE INTO several (a, b, n) VALUES (?, ?, ?)", (5, "b9", 1)),  # conflicts with two
+    ("REPLACE INTO several (id, a, b) VALUES (?, ?, ?)", (2, 5, "b9")),  # with three
     ("REPLACE INTO children (id, parent, u) VALUES (?, ?, ?)", (3, 2, 4)),
 )
 
 
 def test_an_update_that_fails_has_told_the_id(tables):
-    """LAST_INSERT_ID(id) was evaluated before another row was found to have the name."""
+    """LAST_INSERT_ID(id) was evaluated before the update found that another row has the name."""
     sessions = pair(tables)
     text = (
         "INSERT INTO options (id, name, value) VALUES ({}, '{}', 'x')"
@@ -141,7 +141,7 @@ def test_an_update_that_fails_has_told_the_id(tables):
 @pytest.mark.parametrize("mode", ["", "STRICT_TRANS_TABLES"])
 @pytest.mark.parametrize("begin", ["SET autocommit = 1", "BEGIN"])
 def test_last_insert_id_of_numbers_below_zero_and_null(tables, begin, mode):
-    """It is unsigned, so that a column of signed integers does not take it, and 0 for NULL."""
+    """LAST_INSERT_ID() is unsigned, so a column of signed integers refuses large ones; it is 0 for NULL."""
     table = (
         "CREATE OR REPLACE TABLE signed (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(8) NOT NULL UNIQUE, n INT)",
         "INSERT INTO signed VALUES (-3, 'below', -7), (4, 'above', 7), (5, 'none', NULL)",
@@ -167,7 +167,7 @@ def unused(value, number):
 @pytest.mark.parametrize("text, values", EXAMPLES)
 def test_a_session_has_the_same_state_afterwards(tables, text, values, prepared):
     sessions = pair(tables)
-    for number in range(3):  # known from here on
+    for number in range(3):  # the form is known from here on
         others = [unused(value, number) for value in values]
         others = [3 if "children" in text and at == 1 else value for at, value in enumerate(others)]
         ask(sessions, text if prepared else sql_session.in_text(text, others), others if prepared else None)
@@ -231,7 +231,7 @@ def test_statements_that_may_differ_are_the_servers(tables, text):
 
 
 def test_an_id_that_is_given_while_a_bulk_insert_holds_the_counter(tables):
-    """The counter is raised when the row is there already: no earlier answer may have said that it was there."""
+    """InnoDB raises the counter after it has inserted the row: the answer must come after both."""
     session = on_door(tables)
     for number in range(3):
         session.query(f"INSERT INTO several (id, b) VALUES ({8000 + number}, 'l{number}')")
@@ -241,7 +241,7 @@ def test_an_id_that_is_given_while_a_bulk_insert_holds_the_counter(tables):
             args=("INSERT INTO several (b) SELECT CONCAT('z', seq) FROM seq_1_to_3 WHERE SLEEP(0.5) = 0",),
         )
         bulk.start()
-        # The lock is its own from the second row on, for the first comes after its sleep.
+        # The bulk insert holds the lock from its second row on, because the first comes after its sleep.
         until(
             lambda: tables.query(
                 "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_NAME = 'several'"

@@ -1,8 +1,8 @@
-"""Calls of the storage engine that fail under the SQL door's writes, before or after they have changed the row.
+"""Storage engine calls that fail under the SQL door's writes, before or after they changed the row.
 
-The library that is loaded here fails them as the column `fault` of a row asks for (src/engine/mariadb/testing); the server's
-own calls work. So statements left to the server come out as at its own port, and a lost one is reported as lost, never as
-anything else.
+The library that is loaded here makes them fail as the column `fault` of a row requests (src/engine/mariadb/testing);
+the server's own calls succeed. So statements left to the server end as at its own port, and a lost one is reported as
+lost, never as anything else.
 """
 import random
 
@@ -14,8 +14,8 @@ from support.both_ports import LEFT_BEHIND, SIDES, ask, compare, fast, filled, l
 
 # HA_ERR_RECORD_CHANGED, HA_ERR_LOCK_TABLE_FULL, HA_ERR_LOCK_DEADLOCK: InnoDB has rolled back its transaction.
 LOST = {123: 1020, 147: 1206, 149: 1213}
-# A transaction reports a foreign key's error (151) at once. A wait that has used up its time (146) leaves the row as it
-# was but for the AUTO-INC lock, which test_writes_of_new_rows.py has.
+# A transaction reports a foreign key's error (151) at once. A timed-out wait (146) leaves the row unchanged, except for
+# the AUTO-INC lock, which test_writes_of_new_rows.py tests.
 CODES = [code for code in faults.CODES if code != 151]
 UNDONE = faults.UNDONE | {146}
 TABLES = (
@@ -68,14 +68,14 @@ def statement(chance, serial):
 
 
 def error_of(answer):
-    """Of its last packet: rows may stand before that."""
+    """The error in the last packet: rows may come before it."""
     while len(answer) > 4 + int.from_bytes(answer[:3], "little"):
         answer = answer[4 + int.from_bytes(answer[:3], "little") :]
     return int.from_bytes(answer[5:7], "little") if answer[4] == 0xFF else 0
 
 
 def without_remarks(answer):
-    """Whether the server looks at each of so few rows, for a list of keys, hangs on how many there are just now."""
+    """For a list of keys and so few rows, the optimizer's estimate decides whether the server scans the table."""
     if answer[4] != 0:
         return answer
     return answer[:7] + bytes([answer[7] & ~sql_session.REMARKS & 0xFF]) + answer[8:]
@@ -138,7 +138,7 @@ def test_a_lost_transaction_is_reported_and_over(tables, change, code, told, whe
     assert error_of(answer) == told, answer
     assert b"@@in_transaction" in door.query("SELECT @@in_transaction") and port.query("ROLLBACK")
     compare("over", [one.query("SELECT @@in_transaction, LAST_INSERT_ID()") for one in (door, port)])
-    # What comes is no part of it, and stays.
+    # This write is not part of the transaction, and lasts.
     ask((door, port), "UPDATE f SET n = n + 1 WHERE id = 6")
     ask((door, port), "ROLLBACK")
     assert tables.query("SELECT n FROM f WHERE id IN (5, 6)", database="by_door") == [(0,), (4,)]
@@ -157,7 +157,7 @@ READ_FIRST = (
 
 @pytest.mark.parametrize("change", (*CHANGES, *READ_FIRST))
 def test_a_transaction_that_innodb_ends_is_reported_as_by_the_server(tables, change):
-    """The session's state afterwards, too: innodb_snapshot_isolation refuses rows that have changed since."""
+    """Compares the session's state, too: innodb_snapshot_isolation refuses rows that have changed since."""
     sessions = pair(tables)
     change = change.format("'fine'").replace("500", "6")
     for number in range(3):

@@ -13,7 +13,7 @@ CAPABILITIES = {
     "cached": sql_session.CACHE_METADATA | sql_session.DEPRECATE_EOF | sql_session.EXTENDED_METADATA,
     "cached_eof": sql_session.CACHE_METADATA,
 }
-# With values that are new, and with such as are there already.
+# With new values, and with existing ones.
 EXAMPLES = (
     ("INSERT INTO options (name, value) VALUES (?, ?) RETURNING id", ("new", "v"), None),
     ("INSERT INTO `options` (`name`, `value`) VALUES (?, ?) RETURNING `options`.`id`", ("new", "v"), None),
@@ -73,7 +73,7 @@ def said(sessions, text, values, prepared):
 def test_rows_are_returned_as_by_the_server(tables, follower, begin, capabilities, prepared):
     sessions = pair(tables, capabilities)
     for at, (text, new, _) in enumerate(EXAMPLES):
-        for number in range(4):  # known from here on
+        for number in range(4):  # the form is known from here on
             said(sessions, text, unused(new, at * 10 + number), prepared)
     for at, (text, new, old) in enumerate(EXAMPLES):
         for values in filter(None, (unused(new, at * 10 + 9), old)):
@@ -91,7 +91,7 @@ def test_rows_are_returned_as_by_the_server(tables, follower, begin, capabilitie
         replicas.same(tables, follower, database)
 
 
-# The server's notices before the error stand before it.
+# The server's notes come before the error.
 REFUSED = (
     ("INSERT INTO options (name, value) VALUES (?, ?) RETURNING id", ("o5", "v")),
     ("INSERT INTO several (id, a, b) VALUES (?, ?, ?), (?, ?, ?) RETURNING id, b", (700, 900, "x", 701, 5, "y")),
@@ -151,7 +151,7 @@ def test_columns_of_every_type_are_sent_as_the_session_wants_them(tables, begin,
     for state in STATES:
         ask(sessions, state)
         for session in sessions:
-            session.prepared.clear()  # statements prepared in another sql_mode are the server's
+            session.prepared.clear()  # statements prepared in another sql_mode are left to the server
         for text in (
             "INSERT INTO odd (k) VALUES (?) RETURNING *, h",
             "INSERT INTO odd (k) VALUES (?), (?) RETURNING c, ts, e, w, b",
@@ -260,7 +260,7 @@ def test_sessions_of_one_commit_get_each_its_own_rows(tables):
 
 
 def rows_in(answer):
-    """A text answer with two columns, without CLIENT_DEPRECATE_EOF: a text and a number."""
+    """The rows of an answer with two columns, a text and a number, without CLIENT_DEPRECATE_EOF."""
     packets = []
     while answer:
         end = 4 + int.from_bytes(answer[:3], "little")
