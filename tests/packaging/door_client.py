@@ -1,5 +1,6 @@
-"""door_client.py [once]: adds one to a row through the HandlerSocket door of the root that it runs in, and counts the
-acknowledged additions in /story/client; while the door is closed it tries again ten times a second. once: a single read."""
+"""door_client.py [once]: increments a row through the HandlerSocket door of the root in which it runs, and counts
+the acknowledged increments in /story/client; while the door is closed it retries ten times a second. once: a single
+read."""
 import socket
 import sys
 import time

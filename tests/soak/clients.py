@@ -1,7 +1,7 @@
 """The soak's clients: each checks every reply against the state that it alone can know.
 
-A client takes a new name for each connection, so that the rows of a connection are known for good once it is
-retired: its rows after the last reply, and the whole requests sent after that, of which any prefix may have been done.
+A client takes a new name for each connection, so that the rows of a connection are known for good once it is retired:
+its rows after the last reply, and the whole requests sent after that, of which any prefix may have been done.
 """
 import random
 import re
@@ -15,10 +15,10 @@ from support.load import TABLES, Owner
 
 REPLY_SECONDS_MAX = 60
 FIXED_ROWS = 2000
-# The part of a table at rest that its readers leave to the others, who have more to check.
+# Readers of the constant table pause, which leaves time to the others, whose checks find more.
 READER_PAUSE_SECONDS = 0.01
 DUPLICATE = b"1\t1\t121"
-# What may be refused while faults are given: tables that are away, killed threads, a door that closes, locks held.
+# Errors allowed during faults: missing tables, killed threads, a closing door, locks.
 EXPECTED_ERROR = re.compile(
     rb"1\t1\t.*(doesn't exist|interrupted|shut|[Tt]imed out waiting|Lock wait timeout|open_table|lock_tables|stmtnum)|2\t1\t.*shut|\(cut\).*"
 )
@@ -33,11 +33,11 @@ def is_error(line):
 
 
 class Cut(Exception):
-    """We ended the connection ourselves."""
+    """We closed the connection ourselves."""
 
 
 class Retired:
-    """What one connection's rows must be: `now`, or that after some prefix of `pending`."""
+    """The rows that one connection must have left: `now`, or that after some prefix of `pending`."""
 
     def __init__(self, owner):
         self.owner = owner
@@ -45,7 +45,7 @@ class Retired:
         self.pending = []
 
     def check(self, rows):
-        """None, or the error."""
+        """Returns None, or the error."""
         model = dict(self.now)
         if rows == model:
             return None
@@ -82,15 +82,15 @@ class Client(threading.Thread):
             except (OSError, EOFError) as problem:
                 if self.soak.gate.is_open():
                     self.soak.problem(f"{self.name} lost its connection without a cause: {problem!r}")
-            except Exception as problem:  # A client that ends unseen would be a check that is not made.
+            except Exception as problem:  # a client that ends unnoticed would check nothing
                 self.soak.problem(f"{self.name}: {problem!r}")
 
     def go_on(self):
-        """Whether to send once more."""
+        """Whether to send another request."""
         return self.soak.gate.is_open()
 
     def open(self, connection, index, table, columns):
-        """Tries again where the table is away for a moment."""
+        """Retries while the table is missing for a moment."""
         deadline = time.monotonic() + REPLY_SECONDS_MAX
         while True:
             reply = connection.request("P", index, "test", table, "PRIMARY", columns)
@@ -102,7 +102,7 @@ class Client(threading.Thread):
 
 
 class Writer(Client):
-    """Writes to rows of its own and reads them back, through both doors."""
+    """Writes its own rows and reads them back, through both doors."""
 
     def __init__(self, soak, number, depth):
         super().__init__(soak, number)
@@ -127,7 +127,7 @@ class Writer(Client):
                     op = retired.owner.next_op(sent)
                     ops.append(("read", op[1], None, 0) if op[1] and self.random.random() < 0.3 else op)
                 self.push(writing, retired, ops)
-                # The other door sees answered writes, too.
+                # The other door sees acknowledged writes, too.
                 reads = [("read", (self.random.randrange(2), self.random.randrange(40)), None, 0) for _ in range(3)]
                 self.push(reading, retired, reads)
 
@@ -192,7 +192,7 @@ class Writer(Client):
 
 
 class Reader(Client):
-    """Reads a table that never changes. It reads on whatever lock writes wait for."""
+    """Reads a table that never changes, whatever locks delay writes."""
 
     def connect_and_work(self):
         with self.soak.server.hs(timeout=REPLY_SECONDS_MAX) as connection:
@@ -210,7 +210,7 @@ class Reader(Client):
 
 
 class Visitor(Client):
-    """Uses the second table, which is emptied, renamed, changed and dropped: only the replies' shapes are known."""
+    """Uses the second table, which is emptied, renamed, altered and dropped: only the replies' shapes are known."""
 
     SHAPES = re.compile(rb"0\t1\t[012]|0\t2(\t\d+\t\d+)?")
 
@@ -228,7 +228,7 @@ class Visitor(Client):
 
 
 class Stalled:
-    """A client with megabytes of replies under way that it does not read, until it shall."""
+    """A client that leaves megabytes of replies unread until the end."""
 
     SCANS = 30
 
@@ -243,7 +243,7 @@ class Stalled:
         try:
             self.check()
         except (OSError, EOFError) as problem:
-            # A KILL ends a scan; the rest of a reply that has begun can only be cut off.
+            # A KILL ends a scan; a reply that has begun can then only be cut off.
             if isinstance(problem, TimeoutError) or self.soak.kills == self.kills_before:
                 self.soak.problem(f"a stalled scan came to no end: {problem!r}")
             else:

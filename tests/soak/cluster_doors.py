@@ -1,11 +1,11 @@
-"""How the soak of clusters writes through each door of a node, and finds the written rows."""
+"""How the cluster soak writes through each door of a node, and finds the written rows."""
 import contextlib
 import threading
 
 import pymysql
 
 REPLY_SECONDS_MAX = 120
-# Keys of rows that many writers add to.
+# Keys of rows that many writers increment.
 COUNTER = 1
 SHARED = 2
 
@@ -80,7 +80,7 @@ def sql(server):
 
 
 def transactions(server):
-    """Of sessions that rest in the middle, with a row changed that those of other nodes change, too."""
+    """Commits of sessions that pause in the middle, after changing a row that sessions of other nodes change, too."""
     door = sql_session(server)
 
     def write(key):
@@ -98,7 +98,7 @@ def transactions(server):
 
 
 def rest(key):
-    """As a program does that is busy with something else, for a time that the key decides."""
+    """Pauses like a busy application, for a time that depends on the key."""
     threading.Event().wait(key % 7 * 0.003)
 
 
@@ -114,7 +114,7 @@ def counter(server):
     return door, write
 
 
-# How a door is written to, and the statement that finds the written rows.
+# How to write through each door, and the statement that finds the written rows.
 DOORS = {
     "handlersocket": (handlersocket, "SELECT k FROM test.t WHERE k BETWEEN {0} AND {1}"),
     "sql": (sql, "SELECT k FROM test.t WHERE k BETWEEN {0} AND {1}"),

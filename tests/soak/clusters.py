@@ -27,9 +27,9 @@ from support.waiting import until
 
 NODES = (1, 2, 3)
 CANNOT_BE_HAD = 3
-SPAN = 1_000_000  # in the keys of one writer
-# Errors that a client may get while a node is missed, starts, stops or is altered. Whether it was done is then not
-# known.
+SPAN = 1_000_000  # in one writer's keys
+# Errors that a client may get while a node is missing, starts, stops or is altered. The fate of its write is then
+# unknown.
 EXPLAINED = re.compile(
     r"149|146|open_table|lock_tables|stmtnum|.*(WSREP has not yet|provider status|not yet prepared|cut off from the cluster|Deadlock|interrupted|"
     r"shut|read.only|Lock wait timeout|[Tt]imed out|Unknown command|gone away|Lost connection|Connection was killed|refused|"
@@ -39,7 +39,7 @@ EXPLAINED = re.compile(
 
 
 class Writer(threading.Thread):
-    """Writes one thing after the other through a door of a node, and connects again whenever it has to."""
+    """Makes one write after another through a door of a node, and reconnects whenever necessary."""
 
     def __init__(self, soak, number, node, door):
         super().__init__(daemon=True, name=f"{door} of node {node}")
@@ -73,7 +73,7 @@ class Writer(threading.Thread):
 
 
 class ClusterSoak:
-    """One run; the thread that calls run() gives the faults."""
+    """One run; the thread that calls run() injects the faults."""
 
     def __init__(self, kind, directory, seed):
         self.kind, self.dir, self.seed = kind, directory, seed
@@ -91,7 +91,7 @@ class ClusterSoak:
         ]
 
     def start(self, *words):
-        """The nodes that are not running."""
+        """Starts the nodes that are not running."""
         done = subprocess.run(
             [ROOT / "tools/cluster", "start", self.dir, *words],
             capture_output=True,
@@ -130,7 +130,7 @@ class ClusterSoak:
     # running
 
     def run(self, seconds):
-        """True if all is well."""
+        """Returns true if all is well."""
         self.nodes[1].execute(
             "CREATE TABLE t (k INT PRIMARY KEY, v INT)",
             f"INSERT INTO t VALUES ({COUNTER}, 0), ({SHARED}, 0)",
@@ -152,7 +152,7 @@ class ClusterSoak:
                 self.check()
                 if time.monotonic() > end or self.problems:
                     break
-        except Exception as problem:  # the report is wanted whatever ended the soak
+        except Exception as problem:  # the report is needed however the soak ended
             self.problems.append(f"{type(problem).__name__}: {problem}")
         finally:
             self.ended.set()
@@ -164,7 +164,7 @@ class ClusterSoak:
         return not self.problems
 
     def go_on(self, nodes=NODES):
-        """Until each door of these nodes has acknowledged more writes."""
+        """Waits until each door of these nodes has acknowledged more writes."""
         writers = [one for one in self.writers if one.node in nodes and self.takes_writes(one.node)]
         before = [len(writer.acknowledged) for writer in writers]
         until(
@@ -174,7 +174,7 @@ class ClusterSoak:
         )
 
     def check(self):
-        """Nobody writes meanwhile; what nobody answers any more is over when its node has ended."""
+        """Nobody writes meanwhile; an unanswered write is settled when its node has ended."""
         self.resting.set()
         with self.changed:
             assert self.changed.wait_for(lambda: self.under_way == 0, REPLY_SECONDS_MAX), "a write comes to no end"
@@ -194,7 +194,7 @@ class ClusterSoak:
         self.resting.clear()
 
     def check_sum(self, door, key):
-        """The sum that the writers of a door have added to one row."""
+        """The sum that a door's writers have added to one row."""
         writers = [writer for writer in self.writers if writer.door == door]
         least = sum(len(writer.acknowledged) for writer in writers)
         most = least + sum(len(writer.unsure) for writer in writers)
@@ -203,7 +203,7 @@ class ClusterSoak:
             self.problems.append(f"{door}: the row is {count}, but {least} were acknowledged of {most}")
 
     def each_has_the_same(self):
-        """Every node has the last commit."""
+        """Waits until every node has the last commit."""
         if self.kind == "galera":
             self.of_all("SELECT COUNT(*) FROM test.t")
         else:
@@ -215,7 +215,7 @@ class ClusterSoak:
                     ], f"node {node}"
 
     def of_all(self, query):
-        """What each node answers."""
+        """The answer of each node."""
         answers = []
         for server in self.nodes.values():
             with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
@@ -243,7 +243,7 @@ class ClusterSoak:
         return int(self.nodes[node].status("wsrep_cluster_size")["wsrep_cluster_size"])
 
     def view(self, node):
-        """The cluster as the node sees it. A node that was cut off keeps its last view, and is ready, until it knows."""
+        """The cluster as the node sees it. An isolated node keeps its last view, and stays ready, until it notices."""
         status = self.nodes[node].status("wsrep_%")
         return tuple(status[f"wsrep_{name}"] for name in ("ready", "cluster_size", "cluster_conf_id"))
 
@@ -272,7 +272,7 @@ class ClusterSoak:
 
     @contextlib.contextmanager
     def frozen(self, *nodes):
-        """They hear of nobody, and nobody of them, as across a broken network."""
+        """Frozen nodes receive nothing and send nothing, as in a network partition."""
         pids = [int(self.nodes[node].env["PID"]) for node in nodes]
         try:
             for pid in pids:
@@ -291,7 +291,7 @@ class ClusterSoak:
         self.all_are_back()
 
     def most_cut_off(self):
-        """The node that is left knows that it is alone, and refuses."""
+        """The remaining node notices that it is alone, and refuses requests."""
         left = self.random.choice(NODES)
         with self.frozen(*self.others(left)):
             until(lambda: self.view(left)[0] == "OFF", seconds=REPLY_SECONDS_MAX)
@@ -307,15 +307,15 @@ class ClusterSoak:
         self.nodes[node].execute("START SLAVE")
 
     def replicas_cut_off(self):
-        """No write is acknowledged that no replica has."""
+        """A write that no replica has is not acknowledged."""
         with self.frozen(*self.others(self.primary)):
             self.ended.wait(2)
         self.go_on()
 
     def primary_killed(self):
-        """The replica with the most takes over; the old primary comes back and follows."""
+        """The most advanced replica takes over; the old primary returns and follows it."""
         old, rest = self.primary, self.others(self.primary)
-        self.primary = None  # SQL's root may write at a read-only server, too
+        self.primary = None  # SQL's root may write on a read-only server, too
         self.nodes[old].kill()
         read_all = (
             "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Slave has read all relay log%'"
@@ -330,7 +330,7 @@ class ClusterSoak:
             "SET GLOBAL rpl_semi_sync_slave_enabled = OFF",
             "SET GLOBAL read_only = OFF",
         )
-        # As a replica it undoes the part of its binary log that nobody acknowledged.
+        # As a replica it rolls back the unacknowledged end of its binary log.
         as_replica = {"rpl-semi-sync-master-enabled": "OFF", "rpl-semi-sync-slave-enabled": "ON", "read-only": "ON"}
         options = [
             f"--server-id={old}",
@@ -399,7 +399,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--dir", type=Path, default=ROOT / "build" / "soak-cluster")
     arguments = parser.parse_args()
-    if arguments.dir.exists():  # what an interrupted run left
+    if arguments.dir.exists():  # left by an interrupted run
         subprocess.run([ROOT / "tools/cluster", "stop", arguments.dir], check=False, capture_output=True, timeout=290)
         shutil.rmtree(arguments.dir)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -21,11 +21,11 @@ from pathlib import Path
 from support.server import Server
 
 BLOCK = 4096
-FIRST_LSN = 12288  # in a new log: a place in the file is its LSN until it wraps around
+FIRST_LSN = 12288  # of a new log: an offset in the file is its LSN until the log wraps around
 CHECKPOINTS = (4096, 8192)
 MTR_TAIL = 5  # the end mark and a checksum
 CASTAGNOLI = 0x82F63B78
-# First bytes below this are of numbers of so many bytes, with so many bits of their own, above this.
+# Lengths of numbers by their first byte: below the bound, so many bytes, so many bits, added to this base.
 VARINTS = (
     (0x80, 1, 7, 0),
     (0xC0, 2, 14, 0x80),
@@ -55,13 +55,13 @@ def crc32c(data):
 
 
 def varint(data, at):
-    """A number, and where it ends: as mlog_decode_varint() of the server."""
+    """A number, and the offset of its end: as mlog_decode_varint() of the server."""
     size, bits, base = next(row[1:] for row in VARINTS if data[at] < row[0])
     return (int.from_bytes(data[at : at + size], "big") & (1 << bits) - 1) + base, at + size
 
 
 def end_of_mtr(data, at):
-    """Where the mini-transaction ends that begins here; None if there is none that recovery would take."""
+    """The end of the mini-transaction that begins here; None if recovery would not accept one."""
     begin = at
     with contextlib.suppress(IndexError):
         while data[at] > 1:
@@ -76,7 +76,7 @@ def end_of_mtr(data, at):
 
 
 class Log:
-    """ib_logfile0 as it is on the disk, past the page cache."""
+    """ib_logfile0 as it is on disk, bypassing the page cache."""
 
     def __init__(self, path):
         self.file = os.open(path, os.O_RDONLY | os.O_DIRECT)
@@ -91,7 +91,8 @@ class Log:
         return self.buffer[at - begin : got]
 
     def mtrs(self):
-        """The ends of all since the last call but for a few blocks; whether a mark follows the last one."""
+        """The ends of the mini-transactions since the last call, except some blocks; and whether a mark follows the
+        last one."""
         data, ends = self.read(self.since, 2 << 20), [0]
         while (end := end_of_mtr(data, ends[-1])) is not None:
             ends.append(end)
@@ -121,7 +122,7 @@ def is_stopped(pid):
 
 @contextlib.contextmanager
 def stopped(pid):
-    """Writes that are under way are done when all threads have stopped."""
+    """Writes in flight are complete when all threads have stopped."""
     os.kill(pid, signal.SIGSTOP)
     while not is_stopped(pid):
         time.sleep(0.0005)

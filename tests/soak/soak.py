@@ -2,8 +2,8 @@
 
 Clients write, read back and check every reply while the faults below are given in an order that the seed decides.
 Whenever all connections have ended, the tables are compared with the acknowledged writes. The report, the error log and
-the memory curve are left in DIR; exit code 1 if a reply was wrong, a write lost, a connection ended without a
-cause, an error came that no fault explains, or the server crashed.
+the memory curve are left in DIR; exit code 1 if a reply was wrong, a write lost, a connection ended without a cause, an
+error occurred that no fault explains, or the server crashed.
 
   PYTHONPATH=tests python3 -m soak.soak [--minutes N] [--seed N] [--dir build/soak] [--clients N]
 """
@@ -53,7 +53,7 @@ LOCKS = (
 
 
 class Gate:
-    """Clients connect while it is open. Once closed, they finish their work and gather here."""
+    """Clients connect while it is open. Once it is closed, they finish their work and gather here."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -84,7 +84,8 @@ class Gate:
 
 
 class Soak:
-    """One run. The thread that calls run() gives the faults; everything else comes in through heard() and problem()."""
+    """One run. The thread that calls run() injects the faults; everything else arrives through heard() and
+    problem()."""
 
     def __init__(self, server, seed, clients=5):
         self.server, self.seed = server, seed
@@ -150,7 +151,7 @@ class Soak:
         try:
             self.give_faults(seconds)
             self.without_connections("last restart", self.server.restart, reopen=False)
-        except Exception as problem:  # The report is wanted whatever ended the soak.
+        except Exception as problem:  # The report is needed however the soak ended.
             self.problem(f"{type(problem).__name__}: {problem}")
         finally:
             self.gate.set(False, ended=True)
@@ -164,8 +165,8 @@ class Soak:
         return not self.problems
 
     def give_faults(self, seconds):
-        """All faults in some order, then all in another: none is left out for long. The longer the soak, the longer
-        a server lives in it: its memory counts, too."""
+        """All faults in some order, then all in another, so none is left out for long. In a longer soak each server
+        lives longer, because its memory is checked, too."""
         mild = [self.change, self.lock, self.kill_threads, self.stall, self.stall, self.cut, self.cut]
         hard = [self.reinstall, self.stop_and_start, self.kill_server, self.kill_server_in_alter]
         deck = []
@@ -180,7 +181,7 @@ class Soak:
         self.faults[name] = self.faults.get(name, 0) + 1
 
     def wait_for_requests(self, count, of="requests"):
-        """So many more were answered. A request without an answer in a minute is a problem that ends the soak."""
+        """Waits for so many more answered requests. A minute without an answer is a problem that ends the soak."""
         with self.changed:
             target = getattr(self, of) + count
             done = self.changed.wait_for(lambda: getattr(self, of) >= target, REPLY_SECONDS_MAX)
@@ -199,7 +200,7 @@ class Soak:
         with contextlib.closing(self.server.connect(database="test")) as holder, holder.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
-            # Reads go on whoever holds back the writes.
+            # Reads continue whatever delays writes.
             self.wait_for_requests(100, of="reads")
             cursor.execute(end)
 
@@ -208,7 +209,7 @@ class Soak:
             found = self.server.all_threads()
             for thread in self.random.sample(found, min(3, len(found))):
                 how = self.random.choice(["KILL", "KILL QUERY", "KILL SOFT", "KILL HARD"])
-                # One that has nothing to do is no connection that the server would kill.
+                # An idle thread is not a connection that the server would kill.
                 self.kills += 1
                 with contextlib.suppress(pymysql.Error):
                     cursor.execute(f"{how} {thread}")
@@ -259,7 +260,8 @@ class Soak:
         self.without_connections("kill -9 beside an ALTER", kill, self.server.start)
 
     def without_connections(self, name, end, begin=lambda: None, reopen=True):
-        """A fault that ends every connection; when all have, the tables are compared with the acknowledged writes."""
+        """A fault that ends every connection; when all have ended, the tables are compared with the acknowledged
+        writes."""
         self.given(name)
         if self.server.env["PID"] and not self.server.alive():
             raise AssertionError(f"the server is gone\n{self.server.log_tail()}")
@@ -344,7 +346,7 @@ class Soak:
         from matplotlib import pyplot
 
         figure, axis = pyplot.subplots(figsize=(9, 3.5))
-        # Gaps where the server was down.
+        # Gaps while the server was down.
         axis.plot(
             [seconds for seconds, _ in self.memory], [kib / 1024 if kib else float("nan") for _, kib in self.memory]
         )
@@ -361,7 +363,7 @@ def main():
     parser.add_argument("--dir", type=Path, default=ROOT / "build" / "soak")
     parser.add_argument("--clients", type=int, default=5)
     arguments = parser.parse_args()
-    # What an interrupted run left: its server is ended before its files are.
+    # Left by an interrupted run: its server is stopped before its files are removed.
     server = Server(arguments.dir / "server")
     if arguments.dir.exists():
         server.kill()

@@ -1,4 +1,4 @@
-"""Logging in as accounts of the server, and what that is answered."""
+"""Logins to accounts of the server, and the expected answers."""
 
 UNAUTHORIZED = ["3", "1", "unauth"]
 GOOD = ["0", "1"]

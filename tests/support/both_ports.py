@@ -44,7 +44,7 @@ def follower(module_factory, served):
 
 
 def filled(served, statements):
-    """For a fixture to yield from: both databases anew, with the results of the statements."""
+    """For a fixture to yield from: recreates both databases, with the tables that the statements make."""
     for database in SIDES.values():
         served.execute("SET lock_wait_timeout = 20", f"CREATE OR REPLACE DATABASE {database} CHARACTER SET utf8mb4")
         served.execute(*statements, database=database)
@@ -62,7 +62,7 @@ def opened(server, port, user, database, capabilities=0):
 def pair(server, capabilities=0):
     sessions = [opened(server, port, "own", database, capabilities) for port, database in SIDES.items()]
     for one in sessions:
-        one.query("SELECT 1")  # FOUND_ROWS() of a new session may be somebody else's
+        one.query("SELECT 1")  # FOUND_ROWS() of a new session may be another session's
     return sessions
 
 
@@ -76,14 +76,14 @@ def compare(said, answers):
 
 
 def ask(sessions, text, values=None):
-    """By all, as text, or prepared if there are values; their answers are the same."""
+    """Runs the text in all sessions, prepared if there are values; their answers must be equal."""
     answers = [one.query(text) if values is None else one.execute(text, values) for one in sessions]
     compare((text, values), answers)
     return answers[0]
 
 
 def ask_by_chance(sessions, chance, text, values):
-    """As text or prepared; a prepared statement may be closed afterwards, to be prepared anew."""
+    """As text or prepared; a prepared statement may be closed afterwards, so that the next one is prepared anew."""
     prepared = chance.random() < 0.5
     ask(sessions, text if prepared else in_text(text, values), values if prepared else None)
     if prepared and chance.random() < 0.3:
@@ -92,7 +92,7 @@ def ask_by_chance(sessions, chance, text, values):
 
 
 def same_tables(server, reads):
-    """`reads`: by the name of each table."""
+    """`reads`: a query for each table's name."""
     for table, read in reads.items():
         rows = [server.query(read, database=database) for database in SIDES.values()]
         differences = [(one, two) for one, two in zip(*rows) if one != two]
@@ -100,7 +100,7 @@ def same_tables(server, reads):
 
 
 def fast(server):
-    """How many statements workers have answered."""
+    """The number of statements that workers have answered."""
     return server.status("Postern%")["postern_statements_fast"]
 
 
@@ -109,6 +109,6 @@ def on_door(server, user="own"):
 
 
 def learnt(session, text):
-    """The door knows the form from here on."""
+    """Runs the text until the door knows its form."""
     for _ in range(3):
         session.query(text)

@@ -1,4 +1,4 @@
-"""Certificates of servers, and clients over TLS."""
+"""Server certificates, and clients over TLS."""
 import shutil
 import ssl
 import subprocess
@@ -7,7 +7,7 @@ from support import hs
 
 
 def make_certificate(directory, name, kind="ec"):
-    """Key and certificate of a server called name, signed by itself."""
+    """A self-signed key and certificate of a server with this name."""
     key, certificate = directory / f"{name}-key.pem", directory / f"{name}.pem"
     algorithm = ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"] if kind == "ec" else ["rsa:2048"]
     subprocess.run(
@@ -36,7 +36,8 @@ def make_certificate(directory, name, kind="ec"):
 
 
 class Certificates:
-    """The certificates a server is started with; put() replaces them, which the server learns by FLUSH SSL."""
+    """The certificates with which a server is started; put() replaces them, and FLUSH SSL makes the server read
+    them."""
 
     def __init__(self, directory):
         self.directory = directory

@@ -1,4 +1,4 @@
-"""Tables of odd kinds, statements about them, and what somebody else does to them meanwhile.
+"""Tables of odd kinds, statements about them, and concurrent changes to them by another connection.
 
 In a statement's values # is a number by chance: the same kinds of rows are found, met and missed again and again.
 """
@@ -8,8 +8,8 @@ from typing import NamedTuple
 class Scene(NamedTuple):
     tables: tuple
     statements: tuple  # a text with ?, and its values
-    changes: tuple  # by somebody else, at the server's own port
-    reads: dict  # by table: all of it, where both sides have to have the same
+    changes: tuple  # by another connection, at the server's own port
+    reads: dict  # by table: a query for all rows, which must be equal on both sides
 
 
 CASCADE = "ALTER TABLE c ADD CONSTRAINT of_p FOREIGN KEY (pid) REFERENCES p (id) ON DELETE CASCADE ON UPDATE CASCADE"
@@ -193,7 +193,7 @@ IDS = Scene(
     {"f": "SELECT id, t, ST_AsText(g), v FROM f ORDER BY id", "i": "SELECT * FROM i ORDER BY id"},
 )
 
-# Where a view's rows are sorted or grouped the server tells in an empty answer now the view's name, now its table's.
+# In an empty answer of a view that sorts or groups, the server names either the view or its table.
 VIEWS = Scene(
     (
         "CREATE TABLE a (id INT PRIMARY KEY, v INT, w VARCHAR(10), KEY (v))",

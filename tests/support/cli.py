@@ -1,4 +1,4 @@
-"""The command-line tool `postern` as tests run it: the one file that tools/cli makes, against a server."""
+"""The command-line tool `postern` for tests: the single file that tools/cli makes, run against a server."""
 import fcntl
 import functools
 import json
@@ -10,7 +10,7 @@ from support.server import ROOT
 
 @functools.lru_cache
 def tool():
-    """The file, made anew once in each process that tests."""
+    """The file, built once in each test process."""
     build = ROOT / "build"
     with open(build / "cli.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -20,7 +20,7 @@ def tool():
 
 
 def parts():
-    """Makes the tool's modules importable: its own and those it is made of."""
+    """Makes the tool's modules, and those that it includes, importable."""
     folder = next((ROOT / "build/cli-parts").iterdir()) if tool() else None
     for path in (folder, ROOT / "clients/python/src", ROOT / "cli/src"):
         if str(path) not in sys.path:
@@ -28,12 +28,12 @@ def parts():
 
 
 def where(server):
-    """The options that lead to a server."""
+    """The options that select a server."""
     return ["--defaults-file", "/dev/null", "-S", server.env["SQL_SOCKET"], "-u", "root"]
 
 
 def run(server, command, *arguments, code=0, stdin=None, **options):
-    """The tool's output; its errors are in the assertion where it ends otherwise than with `code` (None: any)."""
+    """The tool's output; fails with its errors unless it exits with `code` (None: any)."""
     words = [tool(), command, *(where(server) if server else []), *map(str, arguments)]
     done = subprocess.run(words, input=stdin or "", capture_output=True, text=True, timeout=120, check=False, **options)
     assert code in (None, done.returncode), f"{done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -41,5 +41,5 @@ def run(server, command, *arguments, code=0, stdin=None, **options):
 
 
 def told(server, command, *arguments, **options):
-    """The same with --json: a list of what each line has."""
+    """The same with --json: the parsed lines."""
     return [json.loads(line) for line in run(server, command, "--json", *arguments, **options).splitlines()]

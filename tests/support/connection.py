@@ -1,12 +1,12 @@
-"""The part that the clients of every door share: a socket, and nothing hidden."""
+"""The base of every door's client: a socket, and nothing hidden."""
 import socket
 
 TIMEOUT_SECONDS = 10
 
 
 class Connection:
-    """One connection. address is a port on loopback, or the path of a unix socket. wrap: makes the socket's replacement
-    before anything is sent. Every wait has a bound."""
+    """One connection. address is a port on loopback, or the path of a unix socket. wrap: replaces the socket before
+    anything is sent. Every wait has a limit."""
 
     def __init__(self, address, timeout=TIMEOUT_SECONDS, wrap=None):
         if isinstance(address, int) or str(address).isdigit():
@@ -33,7 +33,7 @@ class Connection:
         self.socket.sendall(data)
 
     def closed_by_server(self):
-        """Whether the server closes now, with nothing more to say; waits for it."""
+        """Waits, and returns whether the server closes without sending more."""
         try:
             return not self.received and self.socket.recv(1) == b""
         except TimeoutError:

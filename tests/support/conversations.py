@@ -11,13 +11,13 @@ from support.server import ROOT
 CONVERSATIONS = ROOT / "tests" / "wire" / "sql" / "conversations.jsonl"
 CONNECT_ATTRIBUTES = 1 << 20
 IN_TRANSACTION, AUTOCOMMIT = 1, 2
-UNSAID = ("COM_", "PS: ")  # beginnings of lines of a set-up that are no texts
-LOCKS = "GET_LOCK"  # is the whole server's, whoever asks first
+UNSAID = ("COM_", "PS: ")  # prefixes of a set-up's lines that are not texts
+LOCKS = "GET_LOCK"  # shared by the whole server, so the first session gets it
 
 
 @dataclass
 class Said:
-    """A statement, and in which state of its session it came."""
+    """A statement, and the session state in which it came."""
 
     prepared: bool
     state: int
@@ -27,7 +27,7 @@ class Said:
 
 
 def conversations():
-    """For each set-up its name, capabilities, collation and lines."""
+    """The name, capabilities, collation and lines of each set-up."""
     lines = [json.loads(line) for line in CONVERSATIONS.read_text(encoding="utf-8").splitlines()]
     recorded = {line["client"]: line["said"] for line in lines if "said" in line}
     for line in lines:
@@ -42,7 +42,7 @@ def conversations():
 
 
 def status(answer):
-    """The server's status in the last packet of an answer; None of an error."""
+    """The server's status in the last packet of an answer; None for an error."""
     at = 0
     while True:
         size = int.from_bytes(answer[at : at + 3], "little")
@@ -61,7 +61,8 @@ def status(answer):
 
 
 class Speaker:
-    """Sessions at several ports that send the same; compare(said, answers) is called with the answers of each."""
+    """Sessions at several ports that send the same; compare(said, answers) is called with the answers of each
+    statement."""
 
     def __init__(self, sessions, named, compare):
         """named[i]: the database's name at sessions[i]."""
@@ -77,7 +78,7 @@ class Speaker:
         return answers
 
     def be_in(self, state):
-        """The state in which a recorded statement came."""
+        """Puts the sessions into the state in which a recorded statement came."""
         if self.state & IN_TRANSACTION and not state & IN_TRANSACTION:
             self._say("COMMIT")
         if (self.state ^ state) & AUTOCOMMIT:

@@ -9,17 +9,17 @@ KEYS = "PRIMARY KEY (id), KEY k (k)"
 SHAPE = f"({COLUMNS}, {KEYS})"
 ROWS = [(i, i * 10 if i % 5 else None, f"v{i:02}", i * 100) for i in range(1, 21)]
 LOADED = ("ha_archive", "ha_blackhole", "ha_federatedx", "ha_sphinx")
-# A user with a login over the network, for engines that keep their rows in another server.
+# A user who may log in over the network, for engines that store their rows in another server.
 FAR = "CREATE USER IF NOT EXISTS far IDENTIFIED BY 'far'", "GRANT ALL ON *.* TO far"
 
 
 class Engine(NamedTuple):
     name: str
-    make: str  # "{port}" is that of SQL
+    make: str  # "{port}" is SQL's
     library: str = ""  # of tools/server engines
-    behind: tuple = ()  # tables that hold its rows
+    behind: tuple = ()  # tables that store its rows
     ranges: bool = True  # it walks its primary key
-    null_ranges: bool = True  # and one that has NULL
+    null_ranges: bool = True  # and one that contains NULL
     opens: bool = True
     keeps: bool = True  # written rows can be read again
     edits: bool = True
@@ -97,7 +97,7 @@ ENGINES = [
 
 
 def create(server, database, engine, name=None):
-    """Makes its table, named after it, and what holds its rows."""
+    """Creates its table, named after it, and the tables that store its rows."""
     for table in engine.behind:
         server.execute(
             f"CREATE OR REPLACE TABLE {table} {SHAPE} ENGINE={'MyISAM' if engine.name == 'merge' else 'InnoDB'}",

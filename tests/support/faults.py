@@ -1,4 +1,4 @@
-"""A server whose storage engine's calls fail as rows ask for, by their column `fault`, and one that follows it."""
+"""A server whose storage engine calls fail as rows request in their column `fault`, and a replica."""
 import contextlib
 import os
 
@@ -7,11 +7,11 @@ from support.server import BUILD, Server
 
 # The plugin with src/engine/mariadb/testing in it.
 LIBRARY = BUILD / "src" / "plugin" / "faults" / "postern.so"
-# Every code of include/my_base.h, HA_ERR_FIRST to HA_ERR_LAST, but for those of which the server takes for granted that
-# the storage engine has noted more about them: duplicates (121, 141, 162, 163), of which there are real ones, and a
-# counter beyond its column (167); and 169, which means that there was nothing to change.
+# Every code of include/my_base.h, HA_ERR_FIRST to HA_ERR_LAST, except those about which the server expects further
+# details from the storage engine: duplicates (121, 141, 162, 163), which the tests make for real, and a counter out of
+# range (167); and 169, which means that the row did not change.
 CODES = [code for code in range(120, 201) if code not in (121, 141, 162, 163, 167, 169)]
-# By the storage engine's word such a failure has changed nothing: it cannot come after a change. (151 is a foreign
+# According to the storage engine such a failure has changed nothing: it cannot follow a change. (151 is a foreign
 # key's.)
 UNDONE = {139, 151, 152, 158, 160, 166}
 

@@ -34,7 +34,7 @@ class Cluster:
             server.env = parse_env(part.partition("\n")[2])
 
     def same_everywhere(self, query):
-        """The answers of all nodes, when each has all earlier writes."""
+        """The answers of all nodes, once each has all earlier writes."""
         answers = []
         for server in self.nodes.values():
             with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
@@ -46,7 +46,7 @@ class Cluster:
 
 
 class Writer(threading.Thread):
-    """Asks a node for one change after the other; counts the acknowledged ones and the errors."""
+    """Makes one change after another on a node; counts the acknowledged ones and the errors."""
 
     def __init__(self, server, request):
         super().__init__()
@@ -57,7 +57,7 @@ class Writer(threading.Thread):
     def run(self):
         number = 0
         with contextlib.suppress(OSError, EOFError):
-            # While a node is missed the others answer nobody for some seconds.
+            # While a node is missing the others answer nothing for some seconds.
             with self.server.hs_wr(timeout=90) as door:
                 door.open(0, "test", "t", "k,v")
                 while not self.stop.is_set():
@@ -94,7 +94,7 @@ def wait_until_all_have_written(writers):
 
 
 def wait_until_others_go_on(cluster, writers):
-    """Without the third node, which they miss after some seconds."""
+    """Waits until the others notice, after some seconds, that the third node is missing."""
     until(lambda: size_of(cluster) == len(NODES) - 1, seconds=60)
     before = [len(writer.acknowledged) for writer in writers]
     until(lambda: all(len(writer.acknowledged) > before[i] for i, writer in enumerate(writers[:2])), seconds=60)
@@ -105,7 +105,7 @@ def size_of(cluster):
 
 
 def check(cluster, writers, base):
-    """All nodes have the acknowledged writes of each writer, of a node's own range of keys, and at most one more."""
+    """All nodes have each writer's acknowledged writes, in its own range of keys, and at most one more."""
     for node, writer in zip(NODES, writers):
         low = base * node
         rows = cluster.same_everywhere(f"SELECT k FROM test.t WHERE k BETWEEN {low} AND {low + 9_999_999}")

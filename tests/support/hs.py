@@ -40,7 +40,7 @@ def decode_line(line):
 
 class Client(Connection):
     def line(self):
-        """The next reply line without its LF. EOFError if the server closes instead."""
+        """The next reply line without its LF. Raises EOFError if the server closes instead."""
         while b"\n" not in self.received:
             try:
                 part = self.socket.recv(1 << 20)
@@ -55,7 +55,7 @@ class Client(Connection):
         return line
 
     def shown(self):
-        """The description of an unfinished line, which may have megabytes."""
+        """A description of an unfinished line, which may be megabytes long."""
         return (
             repr(self.received)
             if len(self.received) < 1000

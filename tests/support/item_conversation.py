@@ -1,4 +1,4 @@
-"""A conversation in memcached's dialects that uses every command on items."""
+"""A conversation in memcached's dialects that uses every command for items."""
 from support import mc
 
 CONVERSATION = [
@@ -51,7 +51,7 @@ ENDINGS = (
 
 
 def talk(client, command):
-    """Sends it; all lines of the answer."""
+    """Sends it; returns all lines of the answer."""
     line, _, value = command.partition("|")
     client.send(line.encode() + b"\r\n" + (value.encode() + b"\r\n" if value else b""))
     lines = []

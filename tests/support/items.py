@@ -1,5 +1,5 @@
-"""A memcached door whose default container holds items as memcached does: any key, any value, flags, CAS and expiry; in a
-table or, by policy, in memory. Or Debian's memcached in its place, to prove a test itself."""
+"""A memcached door whose default container stores items as memcached does: any key, any value, flags, CAS and expiry;
+in a table or, by policy, in memory. Or Debian's memcached in its place, to prove a test itself."""
 import contextlib
 import shutil
 import socket
@@ -29,7 +29,7 @@ def map_items(server, database, policy="innodb_only"):
 
 
 def wait_until_mapped(port, database, policy="innodb_only", login=None):
-    """The door looks for another mapping once a second. `login`: user and password."""
+    """Waits for the door, which looks for new mappings once a second. `login`: user and password."""
 
     def is_mapped():
         if not mc.listens(port):

@@ -1,3 +1,3 @@
-"""How Java's programs are run: they live for seconds, so that half of their time went into compiling them well."""
+"""How Java programs are run: they live for seconds, and would spend half of that on optimizing compilation."""
 
 JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

@@ -1,4 +1,4 @@
-"""Writes done twice: through a door into one database, by SQL into its twin. Both must end up with the same rows.
+"""Writes made twice: through a door into one database, by SQL into its twin. Both must end up with the same rows.
 
     twins = Twins(server)
     twins.make("CREATE TABLE t (k INT PRIMARY KEY, v TINYINT)")
@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import pymysql
 
-DOOR, TWIN = "through_door", "through_sql_"  # equally long, so that messages are cut at the same byte
+DOOR, TWIN = "through_door", "through_sql_"  # equally long, so that messages are truncated at the same byte
 STRICT = "CONCAT(@@GLOBAL.sql_mode, ',STRICT_ALL_TABLES')"
-# The storage engine's numbers that the original answered, and what SQL calls them.
-# 158: an empty geometry, which the server itself refuses before 11.
+# The storage engine's numbers that the original answered, and SQL's names for them. 158: an empty geometry, which the
+# server itself refuses before 11.
 ENGINE_ERRORS = {
     "121": {1062, 1022},
     "139": {1118},
@@ -31,12 +31,12 @@ ENGINE_ERRORS = {
 }
 # Bad syntax, unknown column, unknown table: the test is wrong.
 MISTAKES = {1064, 1054, 1146}
-# The table that triggers write to, its first column an automatic number.
+# The table that triggers write to; its first column is AUTO_INCREMENT.
 LOG = "log"
 PERIOD = ("row_start", "row_end")
 NOW_TOLERANCE = datetime.timedelta(minutes=10)
 BINARY_TYPES = {"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "bit", "geometry", "point"}
-# CAST to BINARY takes their bytes, not their text.
+# CAST to BINARY returns their bytes, not their text.
 TEXT_FIRST_TYPES = {"uuid", "inet4", "inet6"}
 
 
@@ -46,7 +46,7 @@ class Insert:
 
 
 class Change:
-    """To the rows from `key` on along `index`: U (values of columns), + and - (operands), or D."""
+    """Changes the rows from `key` on along `index`: U (values of columns), + and - (operands), or D."""
 
     def __init__(self, table, key, modification, values, index="PRIMARY", operator="=", limit=1):
         self.table, self.modification, self.values = table, modification, values
@@ -65,7 +65,7 @@ def Delete(table, key, **scan):
 class Outcome(NamedTuple):
     accepted: bool
     number: int = 0  # SQL's error, or rows
-    told: str = ""  # the error in words
+    told: str = ""  # the error message
     generated: int = 0
 
     def __str__(self):
@@ -77,7 +77,7 @@ class Outcome(NamedTuple):
 
 
 class SqlSide:
-    """Writes by statements, strictly."""
+    """Writes by SQL statements in strict mode."""
 
     def __init__(self, server, database):
         self.server, self.database = server, database
@@ -100,7 +100,7 @@ class SqlSide:
         self.learn()
 
     def learn(self):
-        """What there is now: columns, index parts, automatic columns, tables with a history."""
+        """Reads the schema: columns, index parts, AUTO_INCREMENT columns, tables with a history."""
         self.columns, self.indexes, self.automatic = {}, {}, {}
         for table, name, kind, charset, extra in self.rows(
             "SELECT table_name, column_name, data_type, character_set_name, extra FROM information_schema.columns"
@@ -184,10 +184,10 @@ class SqlSide:
         return value is not None and round(float(value)) != 0
 
     def snapshot(self, table):
-        """Every row with every column, in the order of the values; times of a moment ago are {now}."""
+        """Every row with every column, ordered by values; times within the last moments are {now}."""
 
         def shown(name, kind):
-            if name in PERIOD and kind == "bigint":  # the number of a transaction, which is no twin of the other
+            if name in PERIOD and kind == "bigint":  # the number of a transaction, which differs in the twin
                 return f"CAST(IF(`{name}` = ~0, 'none', 'one') AS BINARY)"
             text = f"CAST(`{name}` AS CHAR)" if kind in TEXT_FIRST_TYPES else f"`{name}`"
             # A FLOAT's text has fewer digits than the value.
@@ -199,7 +199,7 @@ class SqlSide:
         history = " FOR SYSTEM_TIME ALL" if table in self.versioned else ""
         rows = self.rows(f"SELECT {columns}{period} FROM `{table}`{history}")
         if table == LOG:
-            # Only the order counts: a refused write may use up numbers, or not.
+            # Only the order counts: a refused write may consume ids, or not.
             rows = [(b"%d" % at, *row[1:]) for at, row in enumerate(sorted(rows, key=lambda row: int(row[0])))]
         now = self.rows("SELECT NOW()")[0][0]
         return sorted((tuple(masked(value, now) for value in row) for row in rows), key=repr)
@@ -217,7 +217,7 @@ def masked(value, now):
 
 
 class HsSide:
-    """Writes through the HandlerSocket write port; all of them sent at once."""
+    """Writes through the HandlerSocket write port; all of them are sent at once."""
 
     def __init__(self, server):
         self.client = server.hs_wr(timeout=60)
@@ -228,7 +228,7 @@ class HsSide:
 
     def index_id(self, op):
         columns = ",".join(f"`{name}`" if "," in name else name for name in op.values)
-        # By its position where any will do: not every table has a primary key.
+        # By its position if any index will do: not every table has a primary key.
         wanted = op.table, getattr(op, "index", "0"), columns
         if wanted not in self.ids:
             reply = self.client.request("P", len(self.ids), DOOR, *wanted)
@@ -258,7 +258,7 @@ class HsSide:
 
 
 class Twins:
-    """With stand_in the door is SQL, too, which proves the comparison."""
+    """With stand_in SQL writes both sides, which proves the comparison."""
 
     def __init__(self, server, stand_in=False):
         self.twin = SqlSide(server, TWIN)
@@ -277,8 +277,8 @@ class Twins:
             side.make(*statements)
 
     def run(self, ops, refused=lambda op: False, words=True):
-        """refused(op): the door shall refuse an op that SQL accepts; SQL is not asked. words: refusals are in SQL's
-        words."""
+        """refused(op): the door must refuse an op that SQL accepts; SQL does not run it. words: refusals have SQL's
+        messages."""
         ops = list(ops)
         for op, expected, got in zip(ops, self.judge(self.twin, ops, refused), self.answers(ops, refused)):
             if not same_outcome(expected, got, words and not refused(op)):
@@ -296,7 +296,7 @@ class Twins:
         return text if len(text) < 300 else f"{text[:250]}... ({len(text)} bytes)"
 
     def query(self, sql):
-        """A query must find the same on both sides."""
+        """A query must return the same on both sides."""
         expected, got = self.twin.rows(sql), self.target.rows(sql)
         if expected != got:
             self.differences.append(f"{sql}: SQL {expected!r}; the door {got!r}")
@@ -336,7 +336,7 @@ def same_outcome(expected, got, words):
 
 
 def told(outcome):
-    """Which row of a statement it was does not matter; SQL's protocol writes control characters, and what is the half
-    of one in UTF-16, as numbers."""
+    """Ignores the row number in the message; SQL's protocol escapes control characters, and halves of UTF-16
+    characters, as numbers."""
     words = re.sub(r" at row \d+$", "", outcome.told).replace("\udced\udca0\udc80", "\ud800")
     return re.sub(r"[\x00-\x1f\ud800]", lambda control: f"\\{ord(control[0]):04X}", words)

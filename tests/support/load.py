@@ -26,14 +26,14 @@ IDS = 40
 
 
 class Owner:
-    """The rows that one client alone writes to: its possible requests, their bytes, and their expected results."""
+    """The rows that only one client writes: its possible requests, their bytes, and their expected results."""
 
     def __init__(self, number, seed, many):
         self.number, self.many = number, many
         self.random = random.Random(f"{seed} {number}")
 
     def next_op(self, position):
-        """`position` makes its value one of its own."""
+        """A random request; `position` makes its value unique."""
         pick = self.random.random()
         table = self.random.randrange(2)
         key = (table, self.random.randrange(IDS))
@@ -73,7 +73,7 @@ class Owner:
 
     @staticmethod
     def apply(rows, op):
-        """Changes rows as the server must; returns the reply."""
+        """Changes the model's rows as the server must; returns the reply."""
         kind, key, value, number = op
         if kind == "count":
             return b"0\t1\t1"
@@ -105,7 +105,7 @@ class Owner:
 
 
 class Client(threading.Thread):
-    """One connection that writes, `depth` requests at a time."""
+    """One connection that writes, with up to `depth` requests in flight."""
 
     def __init__(self, load, number, depth):
         super().__init__(name=f"client {number}")
@@ -115,7 +115,7 @@ class Client(threading.Thread):
         self.answered = 0
         self.refused = set()  # positions of requests that were answered with an error: no effect
         self.strange = []
-        self.lost = None  # how the connection ended, if not by us
+        self.lost = None  # how the connection ended, unless we closed it
         self.now = {}  # the rows once all of `ops` are done
 
     # running
@@ -162,7 +162,7 @@ class Client(threading.Thread):
         )
 
     def check(self, rows):
-        """`rows` are this client's in the tables; they must be those after some request not answered yet."""
+        """`rows` are this client's in the tables; they must match the model after some unanswered request."""
         assert not self.strange, f"{self.name}: {len(self.strange)} wrong replies, the first {self.strange[0]}"
         model = {}
         for position, op in enumerate(self.ops[: self.answered]):
@@ -184,8 +184,8 @@ class Client(threading.Thread):
 
 
 class Load:
-    """Clients 0 to `clients` - 1; every other one has many requests under way. `many`: how often one request changes
-    several rows."""
+    """Clients 0 to `clients` - 1; every other one has many requests in flight. `many`: the share of requests that
+    change several rows."""
 
     def __init__(self, server, clients=6, depth=50, database="test", seed=1, many=0.0, timeout=60, create=True):
         self.server, self.database, self.seed, self.many, self.timeout = server, database, seed, many, timeout
@@ -231,7 +231,7 @@ class Load:
         return sum(client.answered for client in self.clients)
 
     def wait_for(self, count, seconds=60):
-        """Until so many replies more have come."""
+        """Waits for so many more replies."""
         target = self.answered() + count
         with self.changed:
             done = self.changed.wait_for(lambda: self.answered() >= target or not self.alive(), seconds)
@@ -243,7 +243,7 @@ class Load:
         return any(client.is_alive() for client in self.clients)
 
     def check_ended(self):
-        """All connections have been closed by the server, without a hang."""
+        """The server has closed all connections, and none hangs."""
         for client in self.clients:
             client.join(self.timeout)
             assert not client.is_alive() and client.lost is not None, f"{client.name} was not closed"

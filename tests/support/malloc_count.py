@@ -1,5 +1,5 @@
-"""The bytes that malloc has given out in a server (malloc_count.c). Those that the process has vary: malloc keeps memory
-that was given back, and gives it out again."""
+"""The bytes that malloc has handed out in a server (malloc_count.c). The process's own size varies: malloc keeps freed
+memory, and hands it out again."""
 import os
 import socket
 import struct

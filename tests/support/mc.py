@@ -1,4 +1,4 @@
-"""A raw memcached client for tests: it sends the bytes it is given, and hides nothing of the answers."""
+"""A raw memcached client for tests: it sends the given bytes, and returns the answers unchanged."""
 import re
 import socket
 import struct
@@ -43,13 +43,13 @@ class Client(Connection):
         return whole[:size]
 
     def ask(self, command):
-        """Sends a line; the first line of the answer."""
+        """Sends a line; returns the first line of the answer."""
         self.send(command.encode() + b"\r\n")
         return self.line().decode()
 
     def items(self):
-        """The items of an answer up to its END, as (key, flags, value, cas or None); a line that is none of that ends
-        the answer and raises ServerSays."""
+        """The items of an answer up to its END, as (key, flags, value, cas or None); any other line ends the answer and
+        raises ServerSays."""
         found = []
         while (line := self.line()) != b"END":
             match = re.fullmatch(rb"VALUE (\S+) (\d+) (\d+)(?: (\d+))?", line)
@@ -61,7 +61,7 @@ class Client(Connection):
         return found
 
     def get(self, *keys, command="get"):
-        """One key: its value or None. Several: a dictionary of those there are."""
+        """One key: its value or None. Several: a dictionary of the existing ones."""
         self.send(f"{command} {' '.join(keys)}\r\n".encode())
         values = {key: value for key, _, value, _ in self.items()}
         return values.get(keys[0]) if len(keys) == 1 else values
@@ -96,7 +96,7 @@ class Client(Connection):
 
 
 class ServerSays(Exception):
-    """A line where an item was expected."""
+    """An unexpected line in place of an item."""
 
 
 def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
@@ -106,7 +106,7 @@ def binary(opcode, key=b"", value=b"", extras=b"", cas=0, opaque=7):
 
 
 def until_mapped(server, container, place=None):
-    """Waits till the door is open and knows the container, and, if given, that it is `schema/table`."""
+    """Waits until the door is open and knows the container, and, if given, that it is `schema/table`."""
     until(lambda: listens(server.env["MEMC_PORT"]))
     with server.mc() as client:
 
@@ -121,6 +121,6 @@ def until_mapped(server, container, place=None):
 
 
 def map_table(server, container, *arguments):
-    """postern.map_table(), in effect when this returns."""
+    """Calls postern.map_table(), and waits until it has taken effect."""
     server.query(f"CALL postern.map_table(%s{', %s' * len(arguments)})", (container, *arguments))
     until_mapped(server, container, f"{arguments[0]}/{arguments[1]}")

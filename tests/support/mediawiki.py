@@ -1,6 +1,6 @@
-"""MediaWiki of Debian's packages, served by PHP's own server: two of them, each from one port of a MariaDB server.
+"""MediaWiki of Debian's packages, served by PHP's own server: two instances, each using one port of a MariaDB server.
 
-Nothing of it is installed on the machine: its files stay where they were unpacked, for nothing writes there.
+It is not installed on the machine: its files stay where they were unpacked, because nothing writes there.
 """
 import json
 import os
@@ -14,8 +14,8 @@ from support.site import Site
 ADDRESS = "wiki.example"
 INSTALL_SECONDS = 120
 BEGIN = int(time.time()) + 600  # after both are installed
-# Settings after those of the installer: pages are cached in the database, no job runs by chance beside a page, and the
-# two share a clock, for changes of one second are shown in any order.
+# Settings after the installer's: the database caches pages, no job runs at random beside a page, and both instances
+# share a clock, because changes in one second are shown in any order.
 SETTINGS = """
 $wgMainCacheType = $wgParserCacheType = $wgMessageCacheType = $wgSessionCacheType = CACHE_DB;
 $wgLocalisationCacheConf['store'] = 'db';
@@ -28,7 +28,7 @@ $wgCookieSecure = false;
 $clock = $_SERVER['HTTP_CLOCK'] ?? getenv('CLOCK');
 Wikimedia\\Timestamp\\ConvertibleTimestamp::setFakeTime(fn () => (int)$clock);
 """
-# What differs by the clock or by chance, or by the name of the database.
+# Text that differs by the clock, by chance, or by the database's name.
 CHANGING = re.compile(
     rb"\b20\d{12}\b|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?Z?|\b\d{1,2}(:|%3A)\d\d(:\d\d)?\b|\b\d{1,2}[ +]\w+[ +]20\d\d\b|\w{3}, \d+ \w{3} \d{4}"
     rb"|\b[0-9a-f]{16,64}(\+\\*)?|:pbkdf2:[^\"'\s]*|\bby_(door|port)\b|\"wgBackendResponseTime\":\d+|\"wgRequestId\":\"\w+\""
@@ -71,7 +71,7 @@ class MediaWiki(Site):
         return done.stdout
 
     def maintain(self, script, *arguments):
-        """What one of its maintenance scripts has said."""
+        """The output of one of its maintenance scripts."""
         return self._run(script, *arguments, environment=self.environment | {"CLOCK": self._later()})
 
     def _later(self):
@@ -82,7 +82,7 @@ class MediaWiki(Site):
         return super().ask(path, form, Clock=self._later(), **more)
 
     def api(self, **asked):
-        """What its API answers, by POST."""
+        """The response of its API to a POST."""
         _, answer = self.ask("/api.php", asked | {"format": "json", "formatversion": "2"})
         return json.loads(answer)
 

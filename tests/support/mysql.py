@@ -1,5 +1,5 @@
-"""Servers of MySQL 9.7 for tests, of tools/mysql. Only where POSTERN_TEST_MYSQL is set, for half a gigabyte is fetched
-and the plugin built for it."""
+"""MySQL 9.7 servers for tests, run by tools/mysql. Only if POSTERN_TEST_MYSQL is set, because it downloads half a
+gigabyte and builds the plugin for it."""
 import contextlib
 import os
 import signal
@@ -15,7 +15,7 @@ from support.hs import Client
 from support.server import ROOT, parse_env
 from support.waiting import until
 
-CANNOT_BE_HAD = 3  # what tools/server exits with then
+CANNOT_BE_HAD = 3  # exit code of tools/server if it cannot provide the server
 BUILD_SECONDS = 3000
 
 marks = [
@@ -27,7 +27,7 @@ marks = [
 
 
 def build():
-    """Builds for MySQL, or skips; where POSTERN_TEST_MYSQL is `built` that was done."""
+    """Builds for MySQL, or skips; not needed if POSTERN_TEST_MYSQL is `built`."""
     if os.environ.get("POSTERN_TEST_MYSQL") == "built":
         return
     fetched = subprocess.run([ROOT / "tools/server", "mysql"], capture_output=True, text=True, check=False)
@@ -55,7 +55,7 @@ class Mysql:
         return pymysql.connect(unix_socket=self.env["SQL_SOCKET"], user="root", autocommit=True)
 
     def query(self, *statements):
-        """Runs all; the rows of the last, as text."""
+        """Runs all statements; returns the rows of the last, as text."""
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
@@ -68,21 +68,21 @@ class Mysql:
         return Client(int(self.env["HS_PORT_WR"]))
 
     def kill(self):
-        """The server dies at once, as of a power cut but for the operating system."""
+        """The server dies at once, as in a power failure that the operating system survives."""
         os.kill(int(self.env["PID"]), signal.SIGKILL)
         until(lambda: not Path(f"/proc/{self.env['PID']}").exists(), 30, "mysqld does not die")
 
     def told(self):
-        """The texts of Postern's threads in the process list, by their numbers."""
+        """The states of Postern's threads in the process list, by id."""
         return {row[0]: row[6] for row in self.query("SHOW PROCESSLIST") if row[1] == "postern"}
 
     def threads(self, word):
-        """The numbers of those with this text."""
+        """The ids of the threads in this state."""
         return [number for number, text in self.told().items() if word in (text or "")]
 
 
 def make_tables_of_doors(server):
-    """Those of the memcached and of the Redis door, which opens then."""
+    """Makes the tables of the memcached and Redis doors, which then open."""
     for script in ("innodb_memcache", "redis"):
         text = subprocess.run(
             [ROOT / "tools/mysql", "script", ROOT / f"sql/{script}.sql"], capture_output=True, check=True
@@ -93,7 +93,7 @@ def make_tables_of_doors(server):
 
 @contextlib.contextmanager
 def made_users(mysql):
-    """A function that makes an account and returns its name; all of them are dropped afterwards."""
+    """Returns a function that makes an account and returns its name; all accounts are dropped afterwards."""
     made = []
 
     def make(how="IDENTIFIED BY 'pw'", host="localhost", grants=()):
@@ -110,7 +110,8 @@ def made_users(mysql):
 
 
 class Busy:
-    """Clients that each ask test.TABLE the same queue of requests as fast as they can, and count the expected replies."""
+    """Clients that each send test.TABLE the same batch of requests as fast as they can, and count the expected
+    replies."""
 
     def __init__(self, connect, table, columns, requests, expected, count=3):
         self.connect, self.table, self.columns, self.requests, self.expected = (
@@ -152,7 +153,7 @@ class Busy:
 
 
 def busy_writers(mysql):
-    """Clients that count up one row of test.t each."""
+    """Clients that each increment one row of test.t."""
     return Busy(mysql.write_door, "t", "v", lambda one: [(0, "=", 1, one, 1, 0, "+", 1)] * 10, ["0", "1", "1"].__eq__)
 
 

@@ -85,7 +85,7 @@ class Sql:
 
 
 class SqlTransaction(Sql):
-    """Ends its transactions itself; its statements are done in a worker's turn."""
+    """Commits its transactions itself; a worker's turn runs its statements."""
 
     def __init__(self, server, timeout=60):
         super().__init__(server, timeout)

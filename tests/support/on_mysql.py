@@ -1,4 +1,4 @@
-"""The tests' servers as MySQL 9.7, where POSTERN_TEST_ON=mysql: tools/mysql in place of tools/sandbox."""
+"""The tests' servers as MySQL 9.7, if POSTERN_TEST_ON=mysql: tools/mysql in place of tools/sandbox."""
 import os
 import re
 import signal
@@ -10,7 +10,7 @@ from support.server import ROOT, Server, parse_env
 from support.waiting import until
 
 TOOL = ROOT / "tools/mysql"
-# The names that other tests know the ports by.
+# The names of these ports in other tests.
 NAMES = {"MEMCACHED_PORT": "MEMC_PORT"}
 REPLACED = re.compile(r"^CREATE OR REPLACE (TABLE) ([\w.`]+)")
 SOCKETS = {"handlersocket": "HS_SOCKET", "memcached": "MEMC_SOCKET", "redis": "REDIS_SOCKET"}
@@ -46,7 +46,7 @@ class MysqlServer(Server):
         self.run("sql", self.dir, input=self.run("script", ROOT / f"sql/{name}.sql"))
 
     def execute(self, *statements, database=None):
-        """MySQL replaces no table."""
+        """Rewrites CREATE OR REPLACE TABLE, which MySQL lacks."""
         super().execute(
             *(
                 part

@@ -1,4 +1,4 @@
-"""What Debian's own checker says of a package."""
+"""Runs Debian's own checker on a package."""
 import subprocess
 
 

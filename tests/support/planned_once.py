@@ -1,4 +1,5 @@
-"""What tests of SELECTs that are planned once share: a server, sessions at both ports, and the comparison of their answers."""
+"""Shared by tests of SELECTs that are planned once: a server, sessions at both ports, and the comparison of their
+answers."""
 import pytest
 
 from support import sql_session
@@ -33,7 +34,7 @@ def fast(server):
 
 
 def packets(answer, ordered=False):
-    """Without traces of the choice of a plan: remarks, the flags of columns, and the order of rows that nobody asked for."""
+    """The packets without traces of the chosen plan: remarks, column flags, and the order of unordered rows."""
     every = sql_session.without_remarks(answer)
     for at, packet in enumerate(every):
         if packet[:4] == b"\x03def":
@@ -42,7 +43,7 @@ def packets(answer, ordered=False):
 
 
 def is_ordered(text):
-    """Whether its last ORDER BY is in no parentheses."""
+    """Whether its last ORDER BY is outside parentheses."""
     before, order, _ = text.rpartition("ORDER BY")
     return order != "" and before.count("(") == before.count(")")
 
@@ -53,7 +54,7 @@ def assert_alike(text, pair):
 
 
 def assert_each_has_its_view(server, text, change):
-    """Two sessions execute one plan by turns, the first in a transaction that began before `change`. Returns its answer
+    """Two sessions execute one plan in turn, the first in a transaction that began before `change`. Returns its answer
     there, and the answers that see the change."""
     first, second = sessions(server)[0], sessions(server)[0]
     for number in range(1, 12):

@@ -1,4 +1,4 @@
-"""The steps of a client with prepared statements, and a client that takes the steps."""
+"""Steps of a client with prepared statements, and a client that runs them."""
 import struct
 
 from support import sql_session
@@ -9,7 +9,7 @@ TEXT, INTEGER = b"\xfd\0", b"\x08\0"
 
 
 def bound(value):
-    """As an execution has it."""
+    """The parameters as in COM_STMT_EXECUTE."""
     if isinstance(value, int):
         return struct.pack("<q", value)
     text = value.encode()
@@ -17,11 +17,11 @@ def bound(value):
 
 
 class Prepare(str):
-    """A text: its number is kept under it."""
+    """Prepares a text; its id is stored under the text."""
 
 
 class Close(str):
-    """A statement, by its text."""
+    """Closes a statement, by its text."""
 
 
 class Reset(Close):
@@ -29,16 +29,16 @@ class Reset(Close):
 
 
 class Other(str):
-    """A statement of somebody else, on the server's own port."""
+    """A statement of another connection, on the server's own port."""
 
 
-# The server keeps when a trigger was made in hundredths of a second. A statement that was prepared in the same one, before
-# it, is not prepared again: on one side perhaps, and not on the other.
+# The server stores a trigger's creation time in hundredths of a second. A statement prepared in the same hundredth,
+# before it, is not prepared again: perhaps on one side only.
 LATER = Other("DO SLEEP(0.02)")
 
 
 class Execute:
-    """`types`: whether it sends them; `last`: without a number."""
+    """`types`: whether it sends the types; `last`: executes the last prepared statement, without an id."""
 
     def __init__(self, text, *values, types=True, flags=0, last=False):
         self.text, self.values, self.types, self.flags, self.last = text, values, types, flags, last
@@ -84,7 +84,7 @@ class Client(Session):
         return self.query(str(step))
 
     def answer(self):
-        """Where a cursor is opened no rows follow."""
+        """If a cursor is opened no rows follow."""
         if not self.opens_cursor:
             return super().answer()
         answer = packet = self.packet()

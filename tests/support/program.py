@@ -1,12 +1,12 @@
-"""Programs that tests run to their end."""
+"""Runs programs to their end."""
 import subprocess
 
 from support.server import ROOT
 
 
 def output_of(*words, seconds=120, **options):
-    """The standard output of a program, which runs in the repository's root unless `cwd` says otherwise, and has to exit
-    with 0 within `seconds`."""
+    """The standard output of a program, which runs in the repository's root unless `cwd` is given, and must exit with 0
+    within `seconds`."""
     options = {"cwd": ROOT} | options
     done = subprocess.run(
         [str(word) for word in words],

@@ -1,4 +1,4 @@
-"""INSERT and REPLACE of rows with keys that may be there already, by chance."""
+"""Random INSERT and REPLACE of rows whose keys may exist already."""
 import random
 
 from support import random_values
@@ -66,7 +66,7 @@ INTEGERS = ("n", "u", "v", "w")
 
 
 class NewRows:
-    """Statements by chance: a text with ? and its values."""
+    """Random statements: a text with ? and its values."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -121,7 +121,7 @@ class NewRows:
         return ", ".join(texts), values
 
     def assignment(self, table, column):
-        """The column's new value where the row is there already, and its values."""
+        """The column's new value if the row exists already, and its values."""
         kinds = ["VALUES", "VALUES", "value", "keep"]
         if column in INTEGERS and table != "children":
             kinds += ["add", "add", "add VALUES", "VALUES add", "subtract"]
@@ -165,7 +165,7 @@ class NewRows:
         return text + update + wanted, values + its
 
     def again(self, values):
-        """The same types, with other keys here and there."""
+        """The same types, with some other keys."""
 
         def other(value):
             if self.random.random() < 0.6 or value is None or isinstance(value, float):

@@ -1,4 +1,5 @@
-"""SELECTs by chance that are no searches by key: joins, groups, sorts, expressions; and changes of the rows that they read."""
+"""Random SELECTs that are no lookups by key: joins, groups, sorts, expressions; and changes of the rows that they
+read."""
 import random
 from decimal import Decimal
 
@@ -50,7 +51,7 @@ KEYS = {
     "s": ("PRIMARY", "person", "d"),
     "t": ("PRIMARY",),
 }
-# Functions of the session: sessions that are compared have the same time, number and id.
+# Functions of the session: sessions that are compared have the same time, ids and connection id.
 OF_SESSION = (
     "NOW()",
     "NOW(3)",
@@ -71,7 +72,7 @@ MOMENTS = (
     "DATE_SUB(CURDATE(), INTERVAL 1 DAY)",
     "DATE(NOW() + INTERVAL 90 MINUTE)",
 )
-# Values that no row has, at the ends of types and beyond them, or not as a column would write them.
+# Values that no row has: at the limits of types and beyond them, or in another form than the column's.
 EXTREMES = {
     "int": (0, -128, 128, 65535, 2147483647, -2147483649, 4294967295, 2**63 - 1, -(2**63), 2**64 - 1),
     "text": ("", " ", "name1 ", "NAME3", "%", "_", "\u00e9\u00c9", "\u65e5\u672c", "x" * 240),
@@ -96,7 +97,7 @@ EXTREMES = {
     ),
     "kind": ("", "A", "z"),
 }
-# How one joins another: the tables that may stand before, and the conditions then.
+# How to join each table: the tables that may come before it, and the join conditions then.
 JOINS = {
     "h": {"p": "h.place = p.id", "s": "h.id = s.person"},
     "s": {"h": "s.person = h.id", "p": "s.place = p.id", "t": "s.id = t.sale"},
@@ -117,7 +118,7 @@ CHANGES = (
 
 
 class RandomSelects:
-    """Texts with ?, and values for them: the same text may be asked for again with others."""
+    """Texts with ?, and values for them: the same text may be executed again with others."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -196,7 +197,7 @@ class RandomSelects:
         return f"{name} {self.random.choice(('=', '=', '=', '=', '<', '>=', '<>'))} ?"
 
     def subquery(self, alias, makers, aliases):
-        """A condition on `alias` by the rows of a table that is not among `aliases`; empty: there is none."""
+        """A condition on `alias` by rows of a table that is not among `aliases`; empty: there is none."""
         chance = self.random
         left = [new for new in JOINS if new not in aliases and alias in JOINS[new]]
         if not left:
@@ -231,7 +232,7 @@ class RandomSelects:
         return f"{name} {how} {self.random.choice(MOMENTS)}"
 
     def sum(self, name, kind, makers):
-        """A comparison with numbers that are calculated of values."""
+        """A comparison with numbers calculated from values."""
         how = self.random.choice(("=", "<", "<=", ">", ">=", "<>", "<=>"))
         if kind in ("time", "date"):
             unit = self.random.choice(("SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "DAY_HOUR"))
@@ -335,7 +336,7 @@ class RandomSelects:
         return self.random.choice(plain + special.get(kind, ()))
 
     def conditions(self, aliases, makers):
-        """Mostly what finds few rows."""
+        """Conditions that mostly match few rows."""
         chance = self.random
         found = chance.choice(("id", "person", "place")) if aliases[0] != "t" else "sale"
         first = [f"{aliases[0]}.{found} = ?"] if found in COLUMNS[aliases[0]][1] and chance.random() < 0.8 else []
@@ -388,7 +389,7 @@ class RandomSelects:
         return f"{text} WHERE h.place = ? ORDER BY 1, 2", makers
 
     def union(self):
-        """Of two or three SELECTs of a number and something else; mostly with an order and a limit."""
+        """A UNION of two or three SELECTs of a number and something else; mostly with an order and a limit."""
         chance, makers = self.random, []
         texts = []
         for _ in range(chance.choice((2, 2, 3))):

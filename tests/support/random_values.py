@@ -1,5 +1,5 @@
-"""Values that statements compute of their own values and of the day, by chance: a text with ? and the values for it. Both
-ports give the same for them, if they are not asked just before and after midnight."""
+"""Random values that statements compute from their own values and from the date: a text with ? and the values for it.
+Both ports give the same results, unless midnight is in between."""
 
 SUMS = (
     "? + 1",
@@ -19,7 +19,7 @@ UNITS = ("DAY", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "HOUR", "MINUTE", "SE
 
 
 def number(chance, near=None):
-    """`near`: mostly a small distance from it."""
+    """`near`: mostly close to it."""
     text = chance.choice(SUMS)
     values = [chance.choice(OPERANDS[:7]) if chance.random() < 0.85 else chance.choice(OPERANDS)] * text.count("?")
     if near is not None and chance.random() < 0.8:
@@ -28,7 +28,7 @@ def number(chance, near=None):
 
 
 def day(chance):
-    """Or the beginning of one and some hours."""
+    """A day, or its beginning plus some hours."""
     text = chance.choice(DAYS)
     if chance.random() < 0.3:
         return text, []

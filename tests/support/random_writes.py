@@ -1,4 +1,4 @@
-"""UPDATE, DELETE, INSERT and locking reads by key, by chance, over tables of nearly every type."""
+"""Random UPDATE, DELETE, INSERT and locking reads by key, over tables of nearly every type."""
 import random
 from decimal import Decimal
 
@@ -59,12 +59,12 @@ COLUMNS = ("u", "b", "t", "n", "f", "c", "l", "x", "y", "d", "dt", "ts", "tm", "
 
 LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE")
 LOCKING = LOCKS + ("FOR UPDATE SKIP LOCKED", "FOR UPDATE NOWAIT", "LOCK IN SHARE MODE SKIP LOCKED")
-# Of the session, in a text; bound, it is a text.
+# The session's variable, in a text; when bound, it is a text.
 VARIABLE = Literal("@v")
 
 
 def returning(chance, table, columns, star=True):
-    """RETURNING of some of them, by chance; or nothing. `star`: all columns are the same at both ports."""
+    """RETURNING of random columns, or nothing. `star`: all columns are equal at both ports."""
     if chance.random() < 0.7:
         return ""
     wanted = chance.sample(columns, chance.randrange(1, min(4, len(columns)) + 1))
@@ -75,7 +75,7 @@ def returning(chance, table, columns, star=True):
 
 
 class Writes:
-    """Statements by chance: a text with ? and its values."""
+    """Random statements: a text with ? and its values."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -113,7 +113,7 @@ class Writes:
             some = f"(c, u) IN ({', '.join(['(?, ?)'] * len(rows))})"
             return some, [value for row in rows for value in row]
         if kind >= 9:
-            # Next to each other, so that one changes what another did.
+            # Close to each other, so that statements change each other's rows.
             numbers = [number + self.random.randrange(-3, 4) for _ in range(self.random.choice((2, 3, 5)))]
             column, values = self.random.choice((("id", numbers), ("k", [f"k{one}" for one in numbers])))
             some = f"{column} IN ({', '.join('?' * len(values))})"
@@ -140,7 +140,7 @@ class Writes:
         return "id = ?", [number]
 
     def insert(self):
-        """Of one row or more, with ids and without."""
+        """An INSERT of one row or more, with ids and without."""
         columns = (
             ("a",),
             ("a", "n"),

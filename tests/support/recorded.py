@@ -1,4 +1,4 @@
-"""Files of tests/recorded/redis: commands, and what Redis answered. scripts/record_redis.py makes and describes them."""
+"""Files of tests/recorded/redis: commands, and Redis's replies. scripts/record_redis.py makes and describes them."""
 import re
 import shlex
 
@@ -15,7 +15,7 @@ def words_of(line):
 
 
 def shown(reply):
-    """A reply as it stands in a file."""
+    """A reply as written in a file."""
     text = "".join(chr(byte) if 32 <= byte < 127 and byte != 92 else escaped(byte) for byte in reply)
     return text.replace("\\x0d\\x0a", "\\n").removesuffix("\\n")
 

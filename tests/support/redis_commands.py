@@ -1,4 +1,4 @@
-"""Random commands of Redis, a line each, and what of their replies may differ between two servers that both are right."""
+"""Random commands of Redis, one a line, and the parts of their replies that may differ between two correct servers."""
 import random
 
 KEYS = ["a", "b", "c", "d", "e", "k:1", "k:2"]
@@ -150,9 +150,9 @@ VALUES = {
     "Q": ["0", "1", "150", "900.5", "3000", "30000", "-1", "x"],
     "E8": ["u1", "u8", "i8", "i5", "u63", "i64", "i16", "u64", "x"],
 }
-# These choose their answer.
+# Their result is random.
 ANY = set("randomkey hrandfield spop srandmember zrandmember".split())
-# These list their elements in the order of a table here, and there in one of their own.
+# They list their elements in the order of a table on the door, and in Redis's own order there.
 UNORDERED = set("keys smembers sinter sunion sdiff hkeys hvals hgetall hscan sscan zscan scan".split())
 # K a key and so on: G an id of a stream, E an end of an interval of ids, W a group.
 TIMED = set("ttl pttl expiretime pexpiretime object".split())
@@ -176,7 +176,7 @@ class Commands:
     """A random session."""
 
     def __init__(self, seed, groups, known, prefix=""):
-        """known: names of the commands that may be sent. prefix: what all keys begin with."""
+        """known: names of the commands that may be sent. prefix: the beginning of all keys."""
         self.random, self.prefix = random.Random(seed), prefix
         self.shapes = [shape for shape in shapes(groups) if is_known(shape, known)]
 
@@ -203,7 +203,7 @@ class Commands:
 
 
 def plain(words, value):
-    """The reply without what may differ."""
+    """The reply without the parts that may differ."""
     name = words[0].decode().lower()
     if isinstance(value, Exception):
         return f"error {value}"
@@ -216,11 +216,11 @@ def plain(words, value):
     if name == "object" and isinstance(value, int):
         return "a number"
     if name == "dump":
-        return type(value).__name__  # the forms differ; test_redis_dumps restores them
+        return type(value).__name__  # encodings differ; test_redis_dumps restores them
     if name in TIMED and isinstance(value, int) and value > 10:
         return "some time"
     if name in ("sort", "sort_ro") and isinstance(value, list):
-        # Equal elements have an order of their own, and there a text ends at its first NUL.
+        # Equal elements have any order, and Redis compares texts up to their first NUL.
         level = b"by" in words or any(b"\0" in (one or b"") for one in value)
         return sorted(map(str, value)) if level else value
     if name in UNORDERED and isinstance(value, (list, dict)):
@@ -228,7 +228,7 @@ def plain(words, value):
     return value
 
 
-# Errors of arguments, which the door checks before it looks for the key.
+# Errors of arguments, which the door checks before it looks up the key.
 OF_ARGUMENTS = (
     b"-ERR value is not an integer or out of range",
     b"-ERR value is not a valid float",
@@ -276,7 +276,7 @@ OF_ARGUMENTS = (
 
 
 def without_times(name, words, value):
-    """What XPENDING and XINFO tell of the clock, and of nodes in memory."""
+    """XPENDING and XINFO without times, and without nodes in memory."""
     if name == "xpending" and len(words) > 3 and isinstance(value, list):
         return [[*one[:2], one[3]] for one in value]
     if name == "xinfo" and isinstance(value, (list, dict)):
@@ -288,24 +288,24 @@ def without_times(name, words, value):
 
 
 def without_minus_zero(value):
-    """A score of -0 is 0 here, and there in a small sorted set."""
+    """A score of -0 is 0 on the door, and in Redis except in a small sorted set."""
     if isinstance(value, list):
         return [without_minus_zero(one) for one in value]
     return b"0" if value == b"-0" else value
 
 
 def is_undefined(words):
-    """Redis 7.0 negates a rank that has no negative; later versions refuse it, as the door does."""
+    """Redis 7.0 negates a rank whose negative does not exist; later versions refuse it, as the door does."""
     return words[0].lower() == b"lpos" and b"-9223372036854775808" in words
 
 
 def is_late_errno(words, value, expected):
-    """Redis 7.0 takes a number out of range that some command before has met for one that it sorts by."""
+    """Redis 7.0 reports a number out of range that an earlier command met as an error of SORT."""
     late = str(expected) == "ERR One or more scores can't be converted into double"
     return words[0].lower() in (b"sort", b"sort_ro") and late and not isinstance(value, Exception)
 
 
-# Errors of a key, which Redis looks at before some arguments.
+# Errors of a key, which Redis checks before some arguments.
 OF_A_KEY = (
     b"-WRONGTYPE",
     b"-ERR The specified keys must",
@@ -317,7 +317,8 @@ OF_A_KEY = (
 
 
 def looked_at_arguments_first(told, expected):
-    """Redis looks for the key before it looks at some arguments, and is content if there is none. Nothing is done."""
+    """Redis looks up the key before it checks some arguments, and accepts any if the key is missing. Nothing is
+    changed."""
     nothing = (
         b"$-1\r\n",
         b"_\r\n",
@@ -334,7 +335,7 @@ def looked_at_arguments_first(told, expected):
 
 
 def same_replies_of(queued, value, expected):
-    """A transaction with these commands."""
+    """Compares the replies in a transaction with these commands."""
     if not isinstance(value, list) or not isinstance(expected, list):
         return plain([b"exec"], value) == plain([b"exec"], expected)
     return len(value) == len(expected) and all(
@@ -352,7 +353,7 @@ def says_arguments_first(one, other):
 
 
 def shape_of(name, value):
-    """The size of a chosen set. spop takes other elements here and there, so sessions do without its effect."""
+    """The size of a random choice. SPOP removes different elements on the two servers, so sessions omit it."""
     return [type(value).__name__, len(value) if isinstance(value, (list, dict)) else None]
 
 

@@ -1,4 +1,5 @@
-"""Scripts to be answered alike by the door and by Redis: one a line, without keys and arguments, and COMMANDS with them."""
+"""Scripts that the door and Redis must answer alike: one a line, without keys and arguments; and COMMANDS, with
+them."""
 
 VALUES = """
 return 1

@@ -1,11 +1,11 @@
-"""A server that follows another, and whether both hold the same."""
+"""A server that replicates another, and a comparison of both."""
 import contextlib
 
 WAIT_SECONDS = 60
 
 
 def follow(primary, replica):
-    """Makes an empty server a replica; the primary's earlier log comes, too."""
+    """Makes an empty server a replica, which also gets the primary's earlier log."""
     primary.execute(
         "CREATE USER IF NOT EXISTS copy@'127.0.0.1' IDENTIFIED BY 'copy'",
         "GRANT REPLICATION SLAVE ON *.* TO copy@'127.0.0.1'",
@@ -32,7 +32,7 @@ def catch_up(primary, replica):
 
 
 def same(one, other, database, may_be_empty=()):
-    """Both servers hold the same rows, history and index entries included. A table that is empty shows nothing."""
+    """Both servers have the same rows, history and index entries included. An empty table proves nothing."""
     tables = [name for name, in one.query("SHOW TABLES", database=database)]
     for server in (one, other):
         for table in tables:

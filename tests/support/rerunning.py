@@ -1,5 +1,5 @@
-"""Lets pytest-rerunfailures work where nothing knows the name localhost: a bare root has no /etc/hosts. And shows why a
-test was run again, which it keeps to itself."""
+"""Makes pytest-rerunfailures work where the name localhost does not resolve: a bare root has no /etc/hosts. And shows
+why a test was rerun, which the plugin does not report."""
 import socket
 import types
 
@@ -7,7 +7,7 @@ SHOWN_LINES = 60
 
 
 class ByAddress(socket.socket):
-    """A socket that connects to localhost without asking for its address."""
+    """A socket that connects to localhost without resolving its name."""
 
     def connect(self, address):
         host, *rest = address
@@ -15,7 +15,8 @@ class ByAddress(socket.socket):
 
 
 def make_possible():
-    """Its processes connect to the first one by that name, before any test. Nothing happens where it is not installed."""
+    """The plugin's processes connect to the first one by that name, before any test. Does nothing if it is not
+    installed."""
     try:
         import pytest_rerunfailures  # pylint: disable=import-outside-toplevel
     except ImportError:
@@ -24,7 +25,7 @@ def make_possible():
 
 
 def show_failures(terminal):
-    """The ends of what the tests said that failed and were run again."""
+    """Shows the last lines of tests that failed and were rerun."""
     for report in terminal.stats.get("rerun", []):
         terminal.section(f"failed, and ran again: {report.nodeid}", "_")
         terminal.line("\n".join(report.longreprtext.splitlines()[-SHOWN_LINES:]))

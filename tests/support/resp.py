@@ -1,4 +1,4 @@
-"""RESP as it is on the wire: a client that keeps replies as bytes, and Debian's redis-server to compare with."""
+"""RESP as it is on the wire: a client that keeps replies as bytes, and Debian's redis-server for comparison."""
 import contextlib
 import os
 import random
@@ -16,13 +16,13 @@ ORIGINAL_VERSION = "7.0"
 
 
 def encode(*words):
-    """One request, as client libraries send it."""
+    """A request, as client libraries send it."""
     parts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
     return b"*%d\r\n" % len(parts) + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
 
 
 class Error(Exception):
-    """An error reply: another one that says the same is equal."""
+    """An error reply: equal to another one with the same text."""
 
     def __eq__(self, other):
         return isinstance(other, Error) and str(self) == str(other)
@@ -81,11 +81,11 @@ class Client:
         return self.raw()
 
     def ask(self, *words):
-        """The reply as Python has it; an error is raised."""
+        """The reply as a Python value; raises an error reply."""
         return decode(self.ask_raw(*words))
 
     def error(self, *words):
-        """The text of the error that must come."""
+        """Sends a command that must fail; returns the error's text."""
         reply = self.ask_raw(*words)
         assert reply.startswith(b"-"), reply
         return reply[1:-2].decode(errors="replace")
@@ -124,18 +124,18 @@ def _decode(reply):
 
 
 class Original:
-    """A redis-server of Debian's on a free port, in a folder of its own."""
+    """Debian's redis-server on a free port, in a folder of its own."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        # The package redis-server would start a service; redis-tools has the program under another name.
+        # The package redis-server would start a service; redis-tools contains the program under another name.
         program = shutil.which("redis-server") or shutil.which("redis-check-rdb")
         assert program, "Redis is missing; tools/deps test installs it"
         link = self.folder / "redis-server"
         link.symlink_to(program)
         for _ in range(20):
             self.port = random.randrange(20000, 32000)
-            # A link to the program, which goes by its name.
+            # A link to the program, which acts by its name.
             self.process = subprocess.Popen(
                 [link, "--port", str(self.port), "--bind", LOOPBACK, "--save", "", "--dir", str(self.folder)],
                 stdin=subprocess.DEVNULL,
@@ -162,6 +162,6 @@ class Original:
 
 
 def blocked(client):
-    """How many clients wait."""
+    """The number of blocked clients."""
     info = client.ask("INFO", "clients").decode()
     return int(next(line.split(":")[1] for line in info.split("\r\n") if line.startswith("blocked_clients:")))

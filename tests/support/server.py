@@ -1,4 +1,4 @@
-"""Real servers for tests: a thin handle on what tools/sandbox runs."""
+"""Real servers for tests: a thin wrapper of tools/sandbox."""
 import contextlib
 import os
 import re
@@ -21,14 +21,14 @@ ORIGINAL = bool(os.environ.get("POSTERN_TEST_ORIGINAL"))
 ON_MYSQL = os.environ.get("POSTERN_TEST_ON") == "mysql"  # then Server is support/on_mysql.py's
 CRASH = re.compile(r"got signal|Assertion|ERROR: AddressSanitizer|runtime error:|\[FATAL\]")
 LOG_TAIL_LINES = 60
-# Where bytes of both ports are compared: status flags show which plan the server chose, which depends on statistics,
-# which InnoDB takes anew in a thread of its own.
+# For tests that compare bytes of both ports: status flags depend on the chosen plan, which depends on statistics, which
+# InnoDB recalculates in a background thread.
 STEADY_PLANS = "--innodb-stats-auto-recalc=0"
 
 
 def sandbox(*arguments, check=True, env=None, **options):
-    """Runs tools/sandbox; its output is in the result, and in the error if it fails. The server's memory is filled when
-    it is allocated and freed, so that reading it then fails in every run and not in one of a hundred."""
+    """Runs tools/sandbox; returns its output, which a failure's error includes. The server fills memory when it is
+    allocated and freed, so that reading it then fails in every run."""
     done = subprocess.run(
         [SANDBOX, *map(str, arguments)],
         env={"MALLOC_PERTURB_": "165"} | dict(os.environ if env is None else env),
@@ -52,12 +52,12 @@ def parse_env(text):
 
 
 def name_of(request):
-    """A word for databases and accounts of the test that asks: the same in every run, and no other test's."""
+    """A name for databases and accounts of the running test: the same in every run, and different from other tests'."""
     return f"{zlib.crc32(request.node.nodeid.encode()):08x}"
 
 
 def timed(cursor, statement):
-    """Runs it to its end, its rows included; the milliseconds that took."""
+    """Runs it to its end, its rows included; returns the milliseconds."""
     begin = time.monotonic()
     cursor.execute(statement)
     with contextlib.suppress(Exception):
@@ -81,8 +81,8 @@ class Server:
     # life
 
     def start(self, *options, env=None, containers=False, redis=False, **ports):
-        """start("--max-connections=7", hs_port=4711). env is the environment of tools/sandbox; containers, redis: with
-        the tables that the memcached door, the Redis door reads."""
+        """start("--max-connections=7", hs_port=4711). env: the environment of tools/sandbox; containers, redis: makes
+        the tables that the memcached door or the Redis door reads."""
         arguments = ["--containers"] * containers + ["--redis"] * redis
         arguments += [word for name, port in ports.items() for word in (f"--{name.replace('_', '-')}", port)]
         if options:
@@ -110,7 +110,7 @@ class Server:
     # its share of the machine
 
     def memory_kib(self, which="VmRSS"):
-        """`which` as in /proc/PID/status: VmHWM for the most that was ever resident, RssAnon without files."""
+        """`which` as in /proc/PID/status: VmHWM for the peak resident size, RssAnon for memory without files."""
         with open(f"/proc/{self.env['PID']}/status", encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith(which))
 
@@ -148,7 +148,7 @@ class Server:
         )
 
     def query(self, sql, arguments=None, database=None):
-        """Runs one statement on a connection of its own; a list of row tuples."""
+        """Runs one statement on a new connection; returns a list of row tuples."""
         with contextlib.closing(self.connect(database=database)) as connection, connection.cursor() as cursor:
             cursor.execute(sql, arguments)
             return list(cursor.fetchall())
@@ -174,7 +174,7 @@ class Server:
         return rows[0][1] if rows else None
 
     def wait_for_row_lock(self, seconds=30):
-        """Until a row wait shows. innodb_trx would not do: read again within 100 ms it repeats its last answer."""
+        """Waits until a row lock wait shows. innodb_trx would not do: within 100 ms it repeats its last answer."""
         deadline = time.monotonic() + seconds
         while self.status("Innodb_row_lock_current_waits")["innodb_row_lock_current_waits"] == 0:
             assert time.monotonic() < deadline, "nobody waits for a row"
@@ -182,18 +182,18 @@ class Server:
     # threads of the plugin
 
     def threads(self):
-        """(id, command, state) of those that the process list shows."""
+        """(id, command, state) of the plugin's threads in the process list."""
         return self.query("SELECT id, command, state FROM information_schema.processlist WHERE user = 'postern'")
 
     def all_threads(self):
-        """Ids of all of them, shown or not, and others that nobody has any more."""
+        """Ids of all plugin threads, shown or not, and unused ids."""
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT id, user FROM information_schema.processlist")
             users = dict(cursor.fetchall())
             return [number for number in range(1, connection.thread_id()) if users.get(number, "postern") == "postern"]
 
     def kill_threads(self, how="KILL"):
-        """Whether shown or not; returns how many there were."""
+        """Kills all threads, shown or not; returns the number."""
         killed = 0
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             for number in self.all_threads():

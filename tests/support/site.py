@@ -1,4 +1,4 @@
-"""A program of PHP's, served by PHP's own server on loopback, and asked as a browser asks."""
+"""A PHP program, served by PHP's own server on loopback, and requested as by a browser."""
 import http.client
 import os
 import socket

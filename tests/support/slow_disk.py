@@ -1,4 +1,4 @@
-"""A disk that takes its time, or loses unflushed writes: slow_disk.c in a server."""
+"""A disk that is slow, or loses unflushed writes: slow_disk.c in a server."""
 import contextlib
 import mmap
 import os
@@ -31,7 +31,7 @@ class Disk:
         return struct.unpack_from("Q", self.control, 16)[0]
 
     def keep_log(self, kept):
-        """Writes to InnoDB's log reach its file when it is flushed: SIGKILL is as if the power failed."""
+        """Writes to InnoDB's log reach its file when it is flushed: SIGKILL then acts as a power failure."""
         struct.pack_into("Q", self.control, 24, kept)
 
     @contextlib.contextmanager

@@ -1,6 +1,6 @@
-"""Cases of tables that are written to through a door: each is then as SQL would have left it.
+"""Cases of tables that are written through a door: each must then equal one written by SQL.
 
-A test file makes its Cases and plays each of them, one request at a time and with all requests at once:
+A test file defines its Cases and plays each of them, one request at a time and with all requests at once:
 
     CASES = Cases()
     CASES.add("name", "CREATE TABLE t ...", Insert("t", k=b"1"))
@@ -50,7 +50,7 @@ class Cases:
         self.known = {}
 
     def add(self, name, make, *ops, queries=()):
-        """`make`: what makes the tables, as SQL; `queries`: what must answer alike at the end."""
+        """`make`: SQL that creates the tables; `queries`: must return the same on both sides at the end."""
         assert name not in self.known
         self.known[name] = [make] if isinstance(make, str) else make, ops, queries
 

@@ -1,4 +1,4 @@
-"""What drivers are asked to play at both ports: tables with rows of every type, and a session of statements.
+"""A session of statements that drivers play at both ports, and its tables with rows of every type.
 
 A session is a file of lines with tabs: how (t: a text; p: prepared, where the driver can; m: several results), how often,
 the statement with \\n for its ends of lines, and its values: i: an integer, d: a double, s: a text, b: bytes in hexadecimal,
@@ -9,7 +9,7 @@ import json
 from support.server import ROOT
 
 WIRE = ROOT / "tests" / "wire" / "sql"
-# Twice for the server to learn the form, as the metadata of prepared statements come with their first execution.
+# Twice for the server to learn the form; the metadata of prepared statements come with their first execution.
 LEARNT = 3
 
 COLUMNS = {
@@ -54,7 +54,7 @@ COLUMNS = {
 
 
 def tables():
-    """Statements that make the tables, with rows, as they are before each session."""
+    """Statements that create and fill the tables, as they are before each session."""
     made = (WIRE / "tables.sql").read_text(encoding="utf-8").split(";\n")
     for name in ("shop", "wordpress", "mediawiki"):
         yield f"DROP DATABASE IF EXISTS {name}"
@@ -126,7 +126,8 @@ def _types():
 
 
 def _states(data):
-    """What sessions do besides: character sets, transactions, errors, warnings, several results, files, big packets."""
+    """Other statements of sessions: character sets, transactions, errors, warnings, several results, files, big
+    packets."""
     point = "SELECT id, name, created_at FROM users WHERE id = 3"
     stamp = "SELECT stamp, stamp_3, variable, latin, wide FROM types WHERE id = 1"
     for names in ("latin1", "utf8mb3", "utf8mb4 COLLATE utf8mb4_bin", "binary", "utf8mb4"):

@@ -1,4 +1,4 @@
-"""Sessions of the MySQL protocol as bytes: with any capabilities, every answer as it came."""
+"""Sessions of the MySQL protocol as bytes: with any capabilities, and every answer unchanged."""
 import decimal
 import socket
 import struct
@@ -9,11 +9,11 @@ SESSION_TRACK, DEPRECATE_EOF = 1 << 23, 1 << 24
 CACHE_METADATA, EXTENDED_METADATA = 1 << 36, 1 << 35
 BASE = CONNECT_WITH_DB | PROTOCOL_41 | PLUGIN_AUTH | SECURE | TRANSACTIONS
 QUERY, PING, PREPARE, EXECUTE, CLOSE, RESET_STATEMENT, RESET = 0x03, 0x0E, 0x16, 0x17, 0x19, 0x1A, 0x1F
-TYPES = {int: b"\x08\0", float: b"\x05\0", decimal.Decimal: b"\xf6\0"}  # the others are sent as texts
+TYPES = {int: b"\x08\0", float: b"\x05\0", decimal.Decimal: b"\xf6\0"}  # other types are sent as texts
 
 
 class Session:
-    """The session of an account without a password."""
+    """A session of an account without a password."""
 
     def __init__(self, port, user, database, capabilities=0, collation=45):
         self.capabilities = BASE | capabilities
@@ -47,7 +47,7 @@ class Session:
         return packet
 
     def answer(self):
-        """Everything that is answered to one command."""
+        """All packets of the answer to one command."""
         answer = packet = self.packet()
         if packet[4] in (0x00, 0xFF):
             return answer
@@ -73,7 +73,7 @@ class Session:
         return self.command(QUERY, text if isinstance(text, bytes) else text.encode())
 
     def prepare(self, text):
-        """Its number, and the answers."""
+        """The statement's id, and the answers."""
         self.put(bytes([PREPARE]) + text.encode())
         answer = self.packet()
         if answer[4] != 0:
@@ -85,7 +85,7 @@ class Session:
         return number, answer
 
     def execute(self, text, values):
-        """Prepares a text the first time that it is asked for."""
+        """Executes a text, which it prepares the first time."""
         known = self.prepared.get(text)
         if known is None:
             number, answer = self.prepare(text)
@@ -110,7 +110,7 @@ class Session:
         return self.command(EXECUTE, body)
 
     def forget(self, text):
-        """Closes what execute() has prepared of this text."""
+        """Closes the statement that execute() prepared for this text."""
         known = self.prepared.pop(text, None)
         if known is not None:
             self.put(bytes([CLOSE]) + struct.pack("<I", known[0]))
@@ -120,11 +120,11 @@ class Session:
 
 
 class Natural(int):
-    """Bound as an unsigned number, as every one above all signed ones is."""
+    """A number bound as unsigned, as are all above the signed maximum."""
 
 
 def type_of(value):
-    """That of a parameter."""
+    """A parameter's type."""
     if isinstance(value, int) and (value >= 2**63 or isinstance(value, Natural)):
         return b"\x08\x80"
     return TYPES.get(type(value), b"\xfd\0")
@@ -135,7 +135,7 @@ WAS_SLOW = 0x08  # in the status's second byte: SERVER_QUERY_WAS_SLOW, which the
 
 
 def without_remarks(answer):
-    """The packets of an answer without the server's remarks on its own plan, which it makes anew each time."""
+    """The packets of an answer without the server's remarks on its plan, which it chooses anew each time."""
     packets = []
     while answer:
         end = 4 + int.from_bytes(answer[:3], "little")
@@ -149,11 +149,11 @@ def without_remarks(answer):
 
 
 class Literal(str):
-    """What stands in a text as it is; bound, it is a text."""
+    """Appears in a text unchanged; when bound, it is a text."""
 
 
 def literal_of(text, chance):
-    """The text as a literal, its characters with escapes and without, by chance: not always the same."""
+    """The text as a literal, in which characters are escaped or not, at random."""
     quote = chance.choice(("'", '"'))
     written = []
     for one in text:

@@ -63,7 +63,7 @@ class Wire:
         return data
 
     def result(self):
-        """All packets of one result set, or the one of an answer without rows."""
+        """All packets of one result set, or the one packet of an answer without rows."""
         packets = [self.packet()]
         if packets[0][4] in (0x00, 0xFF):
             return packets
@@ -76,7 +76,7 @@ class Wire:
         return packets
 
     def prepare(self, text):
-        """The statement's number."""
+        """Prepares a text; returns the statement's id."""
         self.send(PREPARE, text.encode())
         first = self.packet()
         assert first[4] == 0, first

@@ -30,7 +30,7 @@ def hostile():
 
 
 class Stage:
-    """Servers as sessions want them, started when the first session asks."""
+    """Servers with the settings that sessions need, started when the first session needs them."""
 
     def __init__(self, server, factory):
         self.servers = {"plain": server}
@@ -38,7 +38,7 @@ class Stage:
         self.accounts = set()
 
     def prepare(self, session):
-        """Runs the session's statements; its server."""
+        """Runs the session's statements; returns its server."""
         if "secret" in session:
             server = self._get("secret", f"--handlersocket-plain-secret={session['secret']}")
         elif "account" in session:

@@ -1,13 +1,13 @@
-"""WordPress of Debian's packages, served by PHP's own server: two of them, each from one port of a MariaDB server.
+"""WordPress of Debian's packages, served by PHP's own server: two instances, each using one port of a MariaDB server.
 
-Nothing of it is installed on the machine; its files are copied, and PHP listens on loopback.
+It is not installed on the machine: its files are copied, and PHP listens on loopback.
 """
 import re
 import shutil
 
 from support.site import Site
 
-ADDRESS = "blog.example"  # the address in the requests for pages, at both, so that their links are the same
+ADDRESS = "blog.example"  # the address in page requests, the same at both, so that their links are equal
 CONFIGURATION = """<?php
 define('DB_NAME', getenv('DB_NAME'));
 define('DB_USER', 'root');
@@ -29,7 +29,7 @@ $table_prefix = 'wp_';
 function wp_mail() { return true; }
 require_once ABSPATH . 'wp-settings.php';
 """
-# What differs by the clock or by chance: times, hashes, keys, the seconds that making a page took.
+# Text that differs by the clock or by chance: times, hashes, keys, the seconds that making a page took.
 CHANGING = re.compile(
     rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|\+00:00)?|\w{3}, \d+ \w{3} \d{4} \d\d:\d\d:\d\d \+0000|\b\d{1,2}:\d\d(:\d\d)?\b"
     rb"|\b[0-9a-f]{10}\b|\b[0-9a-f]{32,64}\b|\$P\$B[./0-9A-Za-z]+|\b1[0-9]{9}(\.[0-9]+)?\b|\d+\.\d+ seconds?|a:\d+:\{i:1\d{9}.*"
@@ -40,7 +40,7 @@ CHANGING = re.compile(
 
 
 class WordPress(Site):
-    """A copy of the files, at `folder`, with its tables in `database` on `port`."""
+    """A copy of the files, in `folder`, with its tables in `database` on `port`."""
 
     def __init__(self, packages, folder, database, port):
         shutil.copytree(packages / "wordpress/usr/share/wordpress", folder, symlinks=True)
@@ -56,6 +56,6 @@ class WordPress(Site):
 
 
 def normal(page):
-    # It writes addresses in characters and in their numbers, by chance, to hide them from harvesters.
+    # WordPress hides addresses from harvesters by writing random characters as numbers.
     plain = re.sub(rb"&#0*([0-9]{2,3});", lambda found: chr(int(found[1])).encode(), page)
     return CHANGING.sub(b"(changing)", plain)

@@ -1,4 +1,4 @@
-"""postern advise says of a statement that the SQL door serves it, or that it does not, and the door says the same."""
+"""postern advise predicts for each statement whether the SQL door serves it, and the door agrees."""
 import contextlib
 import csv
 import io
@@ -12,7 +12,7 @@ from support.server import ROOT
 
 WIRE = ROOT / "tests/wire/sql"
 ROWS = 3000
-# Its first came to an error, or its values never were such as a worker compares.
+# The plan's first execution failed, or its values never had types that a worker compares.
 LEARNING = "learning"
 
 MORE = """
@@ -145,7 +145,7 @@ REPLACE INTO kv (k, v) VALUES ('a', 'b'), ('c', 'd')
 
 
 def fill(server):
-    """So many rows that nothing is read as a whole."""
+    """Inserts enough rows that no plan scans a table."""
     server.execute(*(one for one in re.split(r";\s*\n", (WIRE / "tables.sql").read_text()) if one.strip()))
     for schema, table in server.query(
         "SELECT table_schema, table_name FROM information_schema.tables"
@@ -202,7 +202,7 @@ def judge(server, texts, times):
     for database, text in texts:
         verdict = classify.classify(text, tables, database)
         if verdict.kind == "unindexed":
-            continue  # whether the server answers depends on the rows that are read
+            continue  # the rows read decide whether the server answers
         told = next((one for one in doors.services(verdict) if one.door == doors.SQL), None)
         port = int(server.env["POSTERN_PORT"])
         with contextlib.closing(
@@ -218,12 +218,12 @@ def judge(server, texts, times):
 
 @pytest.fixture(scope="module")
 def judged(module_factory):
-    """Whether statements are served by key; plans of the server's optimizer answer more."""
+    """Whether statements are served by key; plans of the server's optimizer serve more."""
     return judge(module_factory("--loose-postern-plan-once=OFF", postern_port=0), statements(), 3)
 
 
 def test_planned_statements(module_factory):
-    """What advise expects of plans, the door does, and where it expects nothing there is no plan."""
+    """The door serves the plans that advise expects, and no others."""
     server = module_factory(postern_port=0)
     reads = [one for one in statements() if one[1].lstrip().upper().startswith("SELECT")]
     found = judge(server, reads, 8)

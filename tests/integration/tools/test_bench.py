@@ -1,4 +1,4 @@
-"""The benchmark's load generator against real servers: it counts right answers, and sees wrong ones."""
+"""The benchmark's load generator against real servers: it counts right answers, and detects wrong ones."""
 import json
 import subprocess
 

@@ -1,4 +1,4 @@
-"""postern, the command-line tool, against a server: its page's commands, and each command where things go wrong."""
+"""postern, the command-line tool, against a server: the commands on its page, and the errors of each command."""
 import contextlib
 import json
 import os
@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs/postern-tool.md").read_text()
 
 @pytest.fixture(scope="module")
 def shop(module_factory):
-    """A server with the page's table; its statements are recorded."""
+    """A server with the page's table, which logs statements."""
     server = module_factory(
         "--performance-schema=ON",
         "--general-log",
@@ -54,7 +54,7 @@ def commands():
 
 
 def test_every_command_of_the_page(shop, logs):
-    """As it stands there, by a shell, with an option file."""
+    """As written on the page, by a shell, with an option file."""
     (logs / "my.cnf").write_text(f"[client]\nsocket = {shop.env['SQL_SOCKET']}\nuser = root\n")
     script = f'postern() {{ c=$1; shift; case $c in completion|manual) "$TOOL" $c;; *) "$TOOL" "$c" --defaults-file {logs}/my.cnf "$@";; esac; }}'
     assert len(commands()) > 20
@@ -147,7 +147,7 @@ def findings(server, *options, code=1):
 
 
 def test_doctor(shop):
-    """Only MySQL's example is wrong with it, until more is."""
+    """It reports only MySQL's example, until more is wrong."""
     found = findings(shop)
     assert [one for one in found if one[0] in ("broken", "slow")] == []
     assert found["unsafe", "mappings"]["remedy"] == "CALL postern.unmap_table('aaa');"
@@ -161,7 +161,7 @@ def test_doctor(shop):
     assert "there is no table shop.gone" in found["broken", "mappings"]["what"]
     assert "shop.heap" in found["slow", "keys"]["what"]
     assert found["unsafe", "durability"]["remedy"].startswith("SET GLOBAL innodb_flush_log_at_trx_commit = 1;")
-    # Its advice helps.
+    # Its advice removes the finding.
     for name in (("slow", "keys"), ("unsafe", "durability"), ("slow", "hash-index"), ("unsafe", "mappings")):
         shop.execute(found[name]["remedy"].partition("--")[0].strip().rstrip(";"))
     shop.execute("DELETE FROM innodb_memcache.containers WHERE name = 'x'")
@@ -193,7 +193,7 @@ def test_doctor_of_open_doors_and_option_files(sandbox_factory, tmp_path):
 
 
 def test_doctor_of_an_sql_door_for_other_machines(sandbox_factory):
-    """TLS is the server's own matter there."""
+    """The server configures TLS for an SQL door."""
     server = sandbox_factory("--loose-postern-address=0.0.0.0", postern_port=0)
     found = findings(server, code=1)
     assert found["unsafe", "tls"]["what"].startswith("postern takes clients of other machines without TLS")
@@ -273,7 +273,7 @@ def test_doctor_says_which_door_could_not_be_moved(sandbox_factory):
     server = sandbox_factory()
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):  # or somebody has it anyway
+        with contextlib.suppress(OSError):  # unless another process has it already
             other.bind(("127.0.0.1", 9999))
             other.listen()
         server.execute("SET GLOBAL handlersocket_port_wr = DEFAULT")
@@ -440,7 +440,7 @@ def test_the_prompt_completes(shop, tmp_path):
 
     until("postern handlersocket>")
     os.write(terminal, b"get shop.us")
-    until("shop.user")  # offered, and taken by the tabulator
+    until("shop.user")  # offered, and accepted with the Tab key
     os.write(terminal, b"\t")
     until("er")
     os.write(terminal, b" 101 --columns user_n")
@@ -473,7 +473,7 @@ def test_completion_of_bash_and_the_manual():
 
 
 def test_it_needs_no_more_than_python(tmp_path):
-    """The file alone, elsewhere, without anything that the machine has besides Python."""
+    """The file alone, copied elsewhere, without any installed package except Python."""
     copy = tmp_path / "postern"
     copy.write_bytes(open(cli.tool(), "rb").read())
     for arguments in (["--version"], ["advise", "--tables", str(ROOT / "tests/wire/sql/tables.sql"), "-"]):

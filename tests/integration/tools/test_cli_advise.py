@@ -1,4 +1,5 @@
-"""postern advise on workloads whose key-value share is known: run through a server, read back from all its records."""
+"""postern advise on workloads with a known share of key-value statements: run through a server, read back from all its
+logs."""
 import collections
 import contextlib
 import csv
@@ -27,7 +28,7 @@ KEY_VALUE = {
 
 @pytest.fixture(scope="module")
 def recorded(module_factory):
-    """A server that writes down everything, with the tables."""
+    """A server with all statement logs, and the tables."""
     server = module_factory(
         "--performance-schema=ON",
         "--general-log",
@@ -50,14 +51,15 @@ def applications():
 
 
 def work(server, application):
-    """Has the server do the application's work, each statement as often as it comes; how often each kind came."""
+    """Runs the application's work on the server, each statement as often as it occurs; returns the number of each
+    kind."""
     expected = collections.Counter()
     with contextlib.closing(server.connect(database=application)) as connection, connection.cursor() as cursor:
         for name, times, kind, statement in applications():
             if name != application:
                 continue
             for _ in range(times):
-                with contextlib.suppress(Exception):  # a duplicate: it was asked for all the same
+                with contextlib.suppress(Exception):  # a duplicate: it was requested all the same
                     cursor.execute(statement)
             expected[kind] += times
     return expected
@@ -69,7 +71,7 @@ def kinds(told):
 
 @pytest.fixture
 def logged(recorded, request):
-    """Logs of their own for a test: (general, slow)."""
+    """Separate logs for a test: (general, slow)."""
     name = re.sub(r"\W", "_", request.node.name)
     general, slow = recorded.dir / f"general-{name}.log", recorded.dir / f"slow-{name}.log"
     recorded.execute(
@@ -90,7 +92,7 @@ def test_what_applications_do(recorded, logged, application):
     [digests] = cli.told(recorded, "advise", *asked)
     for path in logged:
         [told] = cli.told(recorded, "advise", path, *asked)
-        # The driver's own SET and the like come on top.
+        # The driver's own SET statements and the like come on top.
         assert {k: n for k, n in kinds(told).items() if k != "session"} == {
             k: n for k, n in expected.items() if k != "session"
         }

@@ -1,4 +1,4 @@
-"""postern advise: its judgement of statements, one by one, and of files, without a server."""
+"""postern advise: how it classifies statements, one by one and in files, without a server."""
 import csv
 import io
 import json

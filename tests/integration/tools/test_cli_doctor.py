@@ -1,4 +1,4 @@
-"""Broken set-ups, one after the other: doctor names each, and its remedy mends it."""
+"""Broken set-ups, one after another: doctor reports each, and its remedy repairs it."""
 import os
 import re
 import socket
@@ -11,7 +11,7 @@ from support.server import ROOT
 
 @pytest.fixture(scope="module")
 def house(module_factory):
-    """A server in order, with something for every door to serve."""
+    """A healthy server, with something for every door to serve."""
     server = module_factory(
         "--handlersocket-auth=account",
         "--innodb-log-file-buffering=ON",
@@ -43,7 +43,7 @@ def worse_than_notes(server):
 
 
 def that(server, severity, check, words):
-    """The one finding with these words."""
+    """The one finding that contains these words."""
     (one,) = [
         one for one in found(server) if (one["severity"], one["check"]) == (severity, check) and words in one["what"]
     ]
@@ -51,12 +51,13 @@ def that(server, severity, check, words):
 
 
 def sql_of(remedy):
-    """The statements of a remedy, without its remarks."""
+    """The statements of a remedy, without its comments."""
     lines = [line.partition("--")[0].strip() for line in remedy.splitlines()]
     return [line.rstrip(";") for line in lines if line and line != "mariadb < /usr/share/postern/redis.sql"]
 
 
-# Statements that break something, and the finding. The remedy is SQL that takes it back, unless there is another statement.
+# Statements that break something, and the finding. The remedy is SQL that reverts it, unless another statement is
+# given.
 BREAKS = {
     "the general log is on": (["SET GLOBAL general_log = ON"], "slow", "sql-door", "general_log is ON", None),
     "statistics of users are on": (["SET GLOBAL userstat = ON"], "slow", "sql-door", "userstat is ON", None),
@@ -159,7 +160,7 @@ def test_doctor_names_a_fault_and_mends_it(house, name):
 
 
 def test_doctor_says_why_a_door_could_not_start(house):
-    """Its port is somebody else's; then it is not."""
+    """Another process has its port, and then frees it."""
     port = int(house.env["HS_PORT"])
     house.execute("UNINSTALL PLUGIN handlersocket")
     with socket.socket() as other:
@@ -180,7 +181,7 @@ def test_doctor_says_why_a_door_could_not_start(house):
     ids=["nothing", "another version's"],
 )
 def test_doctor_knows_that_the_next_start_will_fail(house, contents, words):
-    """The library's file is another one than the server has loaded."""
+    """The library's file is not the one that the server has loaded."""
     library = house.query("SELECT @@plugin_dir")[0][0] + "/postern.so"
     os.rename(library, library + ".kept")
     try:
@@ -211,7 +212,7 @@ def test_doctor_of_a_server_that_lets_in_everybody(sandbox_factory):
 
 
 class Node:
-    """Settings of a node where each session waits for the others."""
+    """Settings of a cluster node on which each session waits for the others."""
 
     variables = {"postern_port": "3307", "wsrep_on": "ON", "wsrep_sync_wait": "1"}
 
@@ -239,7 +240,8 @@ def test_doctor_of_a_node_that_waits_for_others():
 
 
 def test_the_example_accounts_suffice(house):
-    """Those of docs/install.md: one for an application at the SQL door, one that sees all that doctor looks at."""
+    """The accounts of docs/install.md: one for an application at the SQL door, one with the rights that doctor
+    needs."""
     (block,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "docs/install.md").read_text(), re.S | re.M)
     house.execute(*filter(str.strip, re.split(r";\n", block)))
     app = {"user": "app", "password": "a long password", "database": "shop"}

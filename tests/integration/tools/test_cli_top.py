@@ -1,4 +1,4 @@
-"""postern top: its counts, and how they are shown on a terminal of any size."""
+"""postern top: its counts, and its display on a terminal of any size."""
 import json
 import os
 import pty
@@ -35,7 +35,7 @@ def test_top_wants_an_interval_that_is_one(shop, wrong):
 
 
 def busy_look():
-    """What top has been told, of four doors and a hundred forms."""
+    """Data for top about four doors and a hundred forms."""
     door = {"requests": 5199.0, "failed": 0, "rows_sent": 1e6, "rows_written": 17, "connections": 20000}
     doors = [
         {

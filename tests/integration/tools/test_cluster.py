@@ -1,5 +1,5 @@
-"""tools/cluster, by the commands of its pages in docs/: the text of a block sh is run, and the text after it in a
-block without a name is what that prints."""
+"""tools/cluster, with the commands of its pages in docs/: the text of a block sh is run, and must print the text of the
+unnamed block after it."""
 import os
 import re
 import shutil
@@ -25,7 +25,7 @@ def steps(page):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Where the cluster is; stopped afterwards, whatever has happened."""
+    """The cluster's folder; the cluster is stopped afterwards in any case."""
     path = tmp_path / "c"
     yield path
     subprocess.run([ROOT / "tools/cluster", "stop", path], check=False, timeout=200, capture_output=True)

@@ -1,4 +1,4 @@
-"""The entry point of the image, run with this machine's server in place of the image's own."""
+"""The image's entry point, run with this machine's server in place of the image's."""
 import contextlib
 import os
 import re
@@ -16,7 +16,7 @@ ODD = 'it\'s "a\\b" `c` % _ ü & $(true)'
 
 
 class Image:
-    """The folder of one, and the programs that its entry point finds."""
+    """A container's folder, and the programs that its entry point finds."""
 
     def __init__(self, folder):
         server = parse_env((SERVER_DIR / "server.env").read_text())
@@ -62,12 +62,12 @@ class Image:
         assert self.running.poll() is None, self.said()
 
     def listens(self):
-        """Whether the server takes connections: the socket's file is there a moment before."""
+        """Whether the server accepts connections: the socket's file exists slightly earlier."""
         with socket.socket(socket.AF_UNIX) as client:
             return client.connect_ex(str(self.socket)) == 0
 
     def stop(self):
-        """As an engine of containers does. Nothing is left when the test has failed."""
+        """Stops it as a container engine does. No process is left if the test failed."""
         if self.running is not None and self.running.poll() is None:
             self.running.send_signal(signal.SIGTERM)
             try:
@@ -116,7 +116,7 @@ def test_the_first_start_makes_accounts_from_the_variables(image):
     ann = {"user": "ann's", "password": ODD.encode()}
     assert image.query("SHOW TABLES", database="shop_1", **ann) == ["users"]
     with pytest.raises(pymysql.err.OperationalError, match="denied"):
-        image.query("CREATE DATABASE shopx1", **ann)  # the _ of its right is no wildcard
+        image.query("CREATE DATABASE shopx1", **ann)  # the _ in its grant is not a wildcard
     # The system's root needs no password on the socket.
     names = image.query("SHOW DATABASES", user="root")
     assert {"innodb_memcache", "postern_redis", "shop_1"} <= set(names) and "test" not in names

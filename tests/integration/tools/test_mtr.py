@@ -1,10 +1,10 @@
-"""tools/mtr: the tests of mysql-test/postern, by the server's own test program."""
+"""tools/mtr: runs the tests of mysql-test/postern with the server's own test program."""
 import subprocess
 
 import pytest
 from support.server import ROOT
 
-CANNOT_BE_HAD = 3  # what tools/server exits with then
+CANNOT_BE_HAD = 3  # exit code of tools/server if it cannot provide the server
 
 
 def test_the_tests_in_the_servers_own_form_pass():

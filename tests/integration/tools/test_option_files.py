@@ -1,5 +1,5 @@
-"""The option files that we ship and show: no server fails to start because of them, be our library missing, of another
-version or uninstalled, or a value wrong; and with the library they keep their word."""
+"""The option files that we ship and document: no server fails to start because of them, even if our library is missing,
+of another version or uninstalled, or a value invalid; and with the library they work as described."""
 import contextlib
 import os
 import re
@@ -14,19 +14,19 @@ from support import hs, libraries, mc
 from support.server import BUILD, ROOT
 from support.waiting import until
 
-# The option file alone says which plugins to load, not tools/sandbox.
+# Only the option file says which plugins to load, not tools/sandbox.
 WITHOUT_PLUGIN = {**os.environ, "POSTERN_SO": "none"}
 LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
 
 def block(document, number=0):
-    """What stands in the document's fenced blocks that are option files."""
+    """The document's fenced blocks that are option files."""
     blocks = re.findall(r"^```\n(\[mariadbd\]\n.*?)^```$", (ROOT / document).read_text(), re.M | re.S)
     return blocks[number]
 
 
 def package_file():
-    """The package's option file with every line of it taken in."""
+    """The package's option file with every commented line enabled."""
     text = (ROOT / "packaging/70-postern.cnf").read_text().replace("@PACKAGE@", "postern")
     taken, count = re.subn(r"^#(?=\w+ = )", "", text, flags=re.M)
     assert count > 15, text
@@ -37,7 +37,7 @@ FILES = {"README.md": block("README.md"), "the package": package_file(), "deploy
 
 
 class House:
-    """One server's data, to be started with option files and with whatever library."""
+    """One server's data folder, started with various option files and libraries."""
 
     def __init__(self, server, directory):
         self.server = server
@@ -53,7 +53,7 @@ class House:
         elif which == "of another version":
             (folder / "postern.so").write_bytes(libraries.of_another_version(LIBRARY))
         elif which == "of another series":
-            # Which asks the server for what only that series has, too.
+            # This library calls functions of the server that only that version has, too.
             content = libraries.of_another_version(LIBRARY)
             for name in ("thd_query_string", "init_alloc_root", "global_query_id"):
                 content = libraries.renamed(content, name, "nowhere")
@@ -79,7 +79,7 @@ class House:
 
     @contextlib.contextmanager
     def running(self, text, which, *options):
-        """The server, up with this option file. What stands in its log since is log()."""
+        """The server, running with this option file. log() returns what it has logged since."""
         file = self.directory / "my.cnf"
         file.write_text(text)
         begin = len(self.server.log())
@@ -94,7 +94,7 @@ class House:
             self.server.stop()
 
     def plugins(self):
-        """The doors', with their states."""
+        """The doors' plugins, with their states."""
         return dict(
             self.server.query(
                 "SELECT plugin_name, plugin_status FROM information_schema.plugins "
@@ -160,8 +160,8 @@ def test_the_server_starts_after_uninstalling(house):
         assert house.plugins() == {}
 
 
-# For each plugin a line, its trace in the log, and whether the plugin may run: never with a value that was not meant,
-# though the server skips options that it cannot read after loose_.
+# For each plugin a line, its message in the log, and whether the plugin may run: never with an unintended value,
+# although the server skips invalid options after loose_.
 WRONG = {
     "no number": [
         ("loose_handlersocket_scan_threads = few", "handlersocket_scan_threads is to be a number from 1 to 64", False),
@@ -241,7 +241,7 @@ def test_a_plugin_that_is_installed_again_reads_the_file_again(house):
         (house.directory / "my.cnf").write_text(text + "loose_handlersocket_threads = 3\n")
         server.execute("UNINSTALL PLUGIN handlersocket", "INSTALL PLUGIN handlersocket SONAME 'postern'")
         assert server.variable("handlersocket_threads") == "3"
-        with contextlib.ExitStack() as clients:  # each worker shows with its own
+        with contextlib.ExitStack() as clients:  # each worker shows up with its own
             for _ in range(3):
                 clients.enter_context(server.hs())
             names = "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'handlersocket read worker%'"
@@ -250,7 +250,7 @@ def test_a_plugin_that_is_installed_again_reads_the_file_again(house):
 
 @pytest.mark.parametrize("name", ["the package", "deploying.md"])
 def test_the_files_with_accounts_and_tls_keep_their_word(house, name):
-    """Nobody is let in without TLS and a login, by any port, and a client that logs in is served within its grants."""
+    """No port serves anybody without TLS and a login, and a client that logs in is served within its grants."""
     context = ssl.create_default_context(cafile=house.directory / "server-cert.pem")
     context.check_hostname = False
 

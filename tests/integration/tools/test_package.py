@@ -1,4 +1,5 @@
-"""The Debian package, as tools/package makes it: it holds back no update, says what to do after one, and has its documents."""
+"""The Debian package that tools/package builds: it blocks no update, prints the steps after one, and contains its
+documents."""
 import hashlib
 import os
 import re
@@ -18,7 +19,7 @@ LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The package's unpacked files with its DEBIAN folder, and the output of making it."""
+    """The package's unpacked files with its DEBIAN folder, and the build's output."""
     out = tmp_path_factory.mktemp("package")
     done = subprocess.run(
         [ROOT / "tools/package", SERVER_DIR, LIBRARY, out],
@@ -50,7 +51,7 @@ def test_it_says_which_servers_it_is_for(made):
 
 
 def postinst(tree, tmp_path, server, how):
-    """The administrator's messages when that server is installed."""
+    """The messages that the administrator sees when that server is installed."""
     query = tmp_path / "dpkg-query"
     query.write_text(f"#!/bin/sh\n{f'printf %s {server}' if server else 'exit 1'}\n")
     query.chmod(0o755)
@@ -142,7 +143,7 @@ def anchors(text):
 
 
 def test_no_document_shows_a_setting_of_ours_without_loose():
-    """Nor has a link into a document that goes nowhere."""
+    """No document's link into another document is broken."""
     documents = [
         ROOT / "README.md",
         ROOT / "SECURITY.md",
@@ -158,7 +159,7 @@ def test_no_document_shows_a_setting_of_ours_without_loose():
 
 
 def test_the_tool_comes_along(made):
-    """One file that runs, and what bash and man look for."""
+    """One executable file, with completion for bash and a page for man."""
     tree = made[0]
     tool = tree / "usr/bin/postern"
     assert os.access(tool, os.X_OK)

@@ -1,5 +1,5 @@
-"""The package postern-source, and its program that builds for the server of the machine, in a root of made-up programs. By
-hand and with real ones: tests/packaging/updates."""
+"""The package postern-source, and its program that builds for the machine's server, in a root of fake programs. By hand
+and with real ones: tests/packaging/updates."""
 import os
 import re
 import subprocess
@@ -51,7 +51,7 @@ def test_lintian_finds_no_error(package):
 
 
 class Machine:
-    """A root with a server of some version, and programs that stand for apt, the compiler and so on."""
+    """A root with a server of some version, and fake programs for apt, the compiler and so on."""
 
     def __init__(self, root):
         self.root = root
@@ -62,7 +62,7 @@ class Machine:
         )
         self.program("bin/apt-cache", 'echo "  Candidate: 1:10.11.20-1"')
         self.program("bin/cmake", 'while [ "$1" != -B ]; do shift; done; mkdir -p "$2/src/plugin"')
-        # The library's target is in it.
+        # The library's install path is in it.
         self.program(
             "bin/ninja",
             'while [ "$1" != -C ]; do shift; done; [ ! -e "$DPKG_ROOT/no-compiler" ] || { echo "error: no"; exit 1; }\n'
@@ -82,7 +82,7 @@ class Machine:
         path.chmod(0o755)
 
     def server(self, package):
-        """This one is installed from now on."""
+        """Installs this server package from now on."""
         (self.root / "package").write_text(package)
         version = re.sub(r"^\d+:|-.*", "", package)
         self.program("usr/sbin/mariadbd", f'case "$*" in *--version) echo "mariadbd  Ver {version}-MariaDB" ;; esac')
@@ -100,7 +100,7 @@ class Machine:
         return done.stdout + done.stderr
 
     def loaded(self):
-        """Which library the server would load, as the version it is for, and its origin."""
+        """The library that the server would load: its server version, and its origin."""
         link = self.root / LINK
         if not link.is_symlink():
             return None

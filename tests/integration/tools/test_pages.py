@@ -1,5 +1,5 @@
-"""The documentation: the site is made and its links lead somewhere, pages' commands work, and monitoring asks for
-existing names."""
+"""The documentation: the site builds and its links work, the pages' commands work, and monitoring reads existing
+variables."""
 import json
 import os
 import re
@@ -30,7 +30,7 @@ def test_the_site_is_made():
     pages = BUILD / "site/site"
     for page in ("docs/tutorial.html", "docs/settings.html", "docs/redis-grammar.html", "SECURITY.html"):
         assert "<h1" in (pages / page).read_text()
-    # The theme fetches what draws diagrams unless it is there.
+    # The theme downloads the program that draws diagrams unless it is included.
     assert '<script src="mermaid.min.js">' in (pages / "index.html").read_text()
     assert '<script src="../mermaid.min.js">' in (pages / "docs/architecture.html").read_text()
     assert "mermaid" in (pages / "mermaid.min.js").read_text()[-200:]
@@ -40,7 +40,7 @@ def test_the_site_is_made():
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="there is no browser")
 def test_the_site_is_searched_when_it_is_opened_as_a_file():
-    """In a real browser, which fetches nothing from anybody."""
+    """In a real browser, which downloads nothing."""
     if not (BUILD / "site/site/index.html").exists():
         test_the_site_is_made()
     index = (BUILD / "site/site/index.html").as_uri()
@@ -58,7 +58,7 @@ def test_the_site_is_searched_when_it_is_opened_as_a_file():
 
 @pytest.mark.parametrize("link", ["[x](nowhere.md)", "[x](settings.md#no-such-heading)"])
 def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
-    """A copy of the documents, with the parts that are there already."""
+    """A copy of the documents, with the parts that exist already."""
     if not (BUILD / "site/parts").exists():
         test_the_site_is_made()
     left_out = shutil.ignore_patterns("build*", ".git", "corpus", "__pycache__")
@@ -71,8 +71,9 @@ def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
     assert broken.returncode != 0 and "tutorial.md" in broken.stdout + broken.stderr
 
 
-# Pages whose commands run here, and their reader's preparations. Those of postern-tool run in test_cli.py, those of
-# galera, replicas and spider in test_cluster.py, that of containers by hand, option files in test_option_files.py.
+# Pages whose commands run here, and their reader's preparations. test_cli.py runs those of postern-tool,
+# test_cluster.py those of galera, replicas and spider, and test_option_files.py the option files; those of containers
+# are run by hand.
 SHOP = """CREATE OR REPLACE DATABASE shop;
 CREATE TABLE shop.user (id INT PRIMARY KEY, name VARCHAR(50), email VARCHAR(50));
 INSERT INTO shop.user VALUES (101, 'Yukari', 'yukari@example.com');
@@ -94,7 +95,7 @@ BEFORE = {
 
 @pytest.mark.parametrize("page", BEFORE)
 def test_every_command_of_a_page(doors, tmp_path, page):
-    """In their order, the usual ports being this server's."""
+    """In their order, with this server's ports in place of the usual ones."""
     reader = Reader(doors, tmp_path)
     reader.run_sql(BEFORE[page])
     text = (ROOT / f"docs/{page}.md").read_text()
@@ -132,7 +133,7 @@ class Reader:
             self.server.execute(statement)
 
     def look_at_options(self, block):
-        """Each is one that there is."""
+        """Checks that each option exists."""
         for name in re.findall(r"^loose_(\w+)", block, re.M):
             assert self.server.query("SHOW GLOBAL VARIABLES LIKE %s", (name,)), name
 
@@ -148,7 +149,7 @@ class Reader:
             assert "ERR " not in done.stdout, (command, done.stdout)
 
     def until_mapped(self, command):
-        """A mapping is in effect within a second, which a reader of the page has let pass."""
+        """A mapping takes effect within a second, after which a reader of the page continues."""
         for _ in range(40):
             done = subprocess.run(
                 ["bash", "-c", f"{self.words}\n{command}\nstatus=$?; sleep 0.1; exit $status"],
@@ -173,7 +174,7 @@ class Reader:
 
 
 def asked_for():
-    """Names of status variables that the dashboard and the rules ask for, of every plugin."""
+    """The status variables of every plugin that the dashboard and the rules read."""
     dashboard = json.loads((MONITORING / "grafana-postern.json").read_text())
     variable = next(one for one in dashboard["templating"]["list"] if one["name"] == "door")
     assert variable["query"].split(",") == PLUGINS
@@ -189,7 +190,7 @@ def asked_for():
 
 
 def test_monitoring_asks_for_what_there_is(doors):
-    """mysqld_exporter names a metric after the variable, in small letters."""
+    """mysqld_exporter names a metric after the variable, in lower case."""
     there = doors.status()
     missing = {name for name in asked_for() if name not in there}
     assert not missing
@@ -223,17 +224,17 @@ def test_prometheus_takes_the_panels_expressions(promtool, tmp_path):
 
 
 def filled_in(expression, plugin):
-    """What Grafana makes of it."""
+    """The expression after Grafana has replaced its variables."""
     return expression.replace("${door}", plugin).replace("$instance", ".*").replace("$__rate_interval", "1m")
 
 
 def test_alerts_come_when_they_should(promtool):
-    """And not before: promtool plays series of figures to the rules."""
+    """And not earlier: promtool feeds series of figures to the rules."""
     checked(promtool, "test", "rules", ROOT / "tests/integration/tools/alerts.yml")
 
 
 def test_what_an_exporter_takes_is_numbers(doors):
-    """It takes numbers, and ON and OFF, and leaves the rest out; its names have letters, digits and _."""
+    """The exporter takes numbers, and ON and OFF, and skips other values; its names have letters, digits and _."""
     ours = {name: value for name, value in doors.status().items() if name.split("_")[0] in PLUGINS}
     assert len(ours) > 300
     for name, value in ours.items():

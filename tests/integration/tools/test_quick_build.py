@@ -1,5 +1,5 @@
-"""make install compiles the files of a folder together. That takes unique names, which shows to nobody compiling the files
-one by one: the build would go on file by file, in twice the time."""
+"""make install compiles the files of a folder together, which requires unique names. A developer who compiles files one
+by one does not see a clash: the build would continue file by file, in twice the time."""
 import json
 import re
 import shlex
@@ -16,7 +16,7 @@ FOLDERS = sorted(
         for path in ROOT.glob("src/**/CMakeLists.txt")
         if re.search(r"postern_(folder|mariadb_room|redis_room)\(", path.read_text())
     }
-    # As CMakeLists.txt leaves them out.
+    # As CMakeLists.txt excludes them.
     - {"net", "memcached/wire", "engine/sql", "engine/sql/packets", "engine/sql/plans", "engine/sql/texts"}
 )
 
@@ -29,13 +29,13 @@ def sources_of(folder):
 
 
 def is_only_compiled_here(folder):
-    """Whether no other build of `make test` compiles all of its files at once: the fuzzers' does that of small rooms that
-    see no server."""
+    """Whether no other build of `make test` compiles all of the folder's files at once: the fuzzers' build does so for
+    small rooms without a server."""
     return re.match(r"engine/(mariadb|mysql)|plugin", folder) is not None or len(sources_of(folder)) > AT_ONCE
 
 
 def is_compiled_for_the_next_series(folder):
-    """Whether that build has compiled them at once, as they are now: `make test` has done so before it comes here."""
+    """Whether the build for 11.8 has compiled the current files at once: `make test` runs it before this test."""
     target = f"postern_{folder.replace('/', '_')}"
     made = sorted((ROOT / "build-11.8/src" / folder / "CMakeFiles" / f"{target}.dir/Unity").glob("*.cxx*"))
     if [path.name for path in made] != ["unity_0_cxx.cxx", "unity_0_cxx.cxx.o"]:
@@ -95,7 +95,7 @@ def test_the_files_of_a_folder_compile_together(commands, tmp_path, folder):
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_file_leaves_its_macros_to_the_next(commands, folder):
-    """A plugin that had no settings for clients of its own has got those of the file before it so."""
+    """Otherwise a plugin without settings for clients would get those of the file before it."""
     directory, words, files = compiled_together(commands, folder)
     sources = [Path(name) for file in files for name in INCLUDED.findall(Path(file).read_text())]
     assert sources, files

@@ -1,5 +1,5 @@
-"""What tools/release publishes: the same bytes twice, sums and signatures that hold, a repository that apt reads, and clients
-that install."""
+"""The files that tools/release publishes: two runs give the same bytes, checksums and signatures verify, apt reads the
+repository, and clients install."""
 import hashlib
 import io
 import json
@@ -18,7 +18,7 @@ LIBRARY = Path(os.environ.get("POSTERN_SO") or BUILD / "src/plugin/postern.so")
 
 @pytest.fixture(scope="module")
 def key():
-    """A key of its own, where gpg looks for it; its agent's socket needs a short path."""
+    """A separate key, where gpg looks for it; its agent's socket needs a short path."""
     home = Path("/tmp") / f"postern-gpg-{os.getpid()}"
     home.mkdir(mode=0o700)
     environment = {**os.environ, "GNUPGHOME": str(home)}
@@ -94,7 +94,7 @@ def test_an_image_has_no_names_of_its_build(tmp_path):
 
 
 def test_another_machine_compares_its_own(release, tmp_path):
-    """One that has not the key. Of a release that differs in two files, those are named and no other."""
+    """On a machine without the key. If a release differs in two files, exactly those are reported."""
     make = [ROOT / "tools/release", tmp_path / "out", "--series", "10.11", "--plugin", LIBRARY, "--dirty", "--like"]
     sums = (release / "SHA256SUMS").read_text().splitlines(keepends=True)
     sums = [line for line in sums if "Release.gpg" not in line and "InRelease" not in line]

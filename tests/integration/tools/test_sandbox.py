@@ -1,4 +1,4 @@
-"""The contract of tools/sandbox, on which every other test relies."""
+"""The contract of tools/sandbox, on which every other test depends."""
 import os
 import re
 import signal
@@ -25,13 +25,13 @@ WITHOUT_PLUGIN = {**os.environ, "POSTERN_SO": "none"}
 def load_sandbox():
     loader = SourceFileLoader("sandbox", str(SANDBOX))
     module = module_from_spec(spec_from_loader("sandbox", loader))
-    sys.modules["sandbox"] = module  # its dataclasses look themselves up there
+    sys.modules["sandbox"] = module  # its dataclasses look up their own module there
     loader.exec_module(module)
     return module
 
 
 def test_no_port_is_taken_twice(tmp_path, monkeypatch):
-    """A port that was given, or had before, is free as long as nobody listens there."""
+    """A port that was given, or used before, is free as long as nobody listens on it."""
     module = load_sandbox()
     given, had, *others = free_ports(2 + 2 * len(module.PORT_OPTIONS))
     offered = iter([given, had, *others])
@@ -45,7 +45,7 @@ def test_no_port_is_taken_twice(tmp_path, monkeypatch):
 
 
 def free_ports(count):
-    """Ports that nobody uses, all different: the sockets are open together."""
+    """Free ports, all different: the sockets are open at the same time."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -304,7 +304,7 @@ def test_wrong_usage(arguments, tmp_path):
 
 
 def test_a_root_without_names_of_hosts(tmp_path):
-    """Neither localhost nor the machine's own name is known there; an option has the data folder made anew."""
+    """Neither localhost nor the machine's own name resolves there; an option recreates the data folder."""
     if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("this user may have no mounts of its own")
     empty = tmp_path / "hosts"

@@ -1,4 +1,4 @@
-"""tools/server names missing packages clearly, and leaves no files. apt is made up here."""
+"""tools/server reports missing packages clearly, and leaves no files behind. apt is a fake here."""
 import os
 import re
 import subprocess
@@ -17,7 +17,7 @@ PACKAGES = (*SOURCES, "1:10.11.19-1")
 
 @pytest.fixture
 def apt(tmp_path):
-    """Lists three versions, the newest without its source, and has the files of none."""
+    """Lists three versions, the newest without its source, and provides none of the files."""
     folder = tmp_path / "bin"
     folder.mkdir()
     listed = {"Packages": PACKAGES, "Sources": SOURCES}
@@ -103,7 +103,7 @@ def test_the_files_of_a_version_are_all_named(series):
 
 
 def test_a_linked_folder_that_is_complete_stays(apt, tmp_path):
-    """Fetching again through a link once took the server away from everybody else."""
+    """A second fetch through a link once removed the server for everybody else."""
     server = tmp_path / "server"
     server.mkdir()
     written = f"SERVER_LAYOUT=1\nSERVER_DIR={server}\nSERVER_VERSION=10.11.18-MariaDB\n"

@@ -1,4 +1,4 @@
-"""tools/server reads package lists, versions, dependencies, apt's entries and its own results."""
+"""tools/server parses package lists, versions, dependencies, apt's entries and its own results."""
 import sys
 
 import pytest

@@ -1,4 +1,4 @@
-"""The soak, in small: what `make soak` does for as long as wanted."""
+"""A short soak: the work of `make soak`, which can run as long as wanted."""
 import contextlib
 import random
 

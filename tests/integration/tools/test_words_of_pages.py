@@ -1,5 +1,5 @@
-"""What pages for operators name within their sentences: statements and commands run, programs and targets are there, and every
-setting and status variable is one that a server has."""
+"""Names in the sentences of operators' pages: statements and commands run, programs and make targets exist, and a
+server has every setting and status variable."""
 import re
 import subprocess
 
@@ -25,7 +25,7 @@ PLUGINS = re.findall(r"^DOOR\((\w+),", (ROOT / "src/plugin/doors.def").read_text
 STATEMENT = re.compile(r"(?:SHOW|SELECT|FLUSH) .+|(?:CALL|INSTALL|UNINSTALL|SET GLOBAL) .*['=(].*")
 SETTING = re.compile(r"(?:loose_)?([a-z]+(?:_[a-z0-9]+)+)(?: = \S+)?")
 ALREADY_LOADED = 1968
-EMPTY = ("SHOW SLAVE STATUS",)  # of a server that follows none
+EMPTY = ("SHOW SLAVE STATUS",)  # on a server that is no replica
 
 # Names with an underscore that are neither a setting nor a status variable.
 OTHERS = {
@@ -47,7 +47,7 @@ OTHERS = {
     *("daemon_memcached_r_batch_size", "daemon_memcached_w_batch_size", "innodb_api_bk_commit_interval"),
     *("innodb_api_enable_binlog", "innodb_api_enable_mdl", "innodb_api_trx_level"),
     *("postern_auth", "postern_tls", "postern_timeout"),
-    # options of a server that are not shown
+    # server options that are not variables
     *("plugin_load_add", "binlog_do_db", "binlog_ignore_db"),
     # of bench/sysbench, and of Sidekiq
     *("begin_read_commit", "scheduled_enq"),
@@ -62,14 +62,14 @@ def doors(module_factory):
 
 
 def words(page):
-    """What stands in the sentences of a page as code, in its order."""
+    """The code in the sentences of a page, in order."""
     text = (ROOT / f"docs/{page}.md").read_text()
     return re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_statements(doors, page):
-    """Those that are complete. A plugin that a page unloads is loaded again."""
+    """Runs the complete ones. A plugin that a page unloads is loaded again."""
     for statement in filter(STATEMENT.fullmatch, words(page)):
         try:
             with doors.connect() as connection, connection.cursor() as cursor:
@@ -85,7 +85,7 @@ def test_statements(doors, page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_names(doors, page):
-    """A name without its prefix is one that all plugins have."""
+    """A name without its prefix must exist for all plugins."""
     there = {name.lower() for kind in ("VARIABLES", "STATUS") for name, *_ in doors.query(f"SHOW GLOBAL {kind}")}
     there |= {name.lower() for name, *_ in doors.query("SHOW VARIABLES")}
     there |= {name.removeprefix(f"{plugin}_") for name in there for plugin in PLUGINS}
@@ -109,7 +109,7 @@ def test_programs(page):
 
 
 def test_keys_that_a_redis_has(doors):
-    """What migrating.md names to copy them by, at our door as at a Redis."""
+    """Keys that migrating.md names, copied to our door as to a Redis."""
     assert "`redis-cli --scan`" in (ROOT / "docs/migrating.md").read_text()
     with doors.resp() as client:
         client.ask("SET", "one", "1")

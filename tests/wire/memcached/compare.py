@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Asks a real memcached everything in text.tsv and prints where its answers differ from the marks there. To be run
-by hand, with memcached 1.6 installed; each exchange has a memcached of its own, on a unix socket in a new directory."""
+"""Sends every command in text.tsv to a real memcached and prints where its answers differ from the marks there. Run by
+hand, with memcached 1.6 installed; each exchange has a memcached of its own, on a unix socket in a new directory."""
 import os
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-# What Postern never does: no watchers, no threads that move items about.
+# Features that Postern never has: watchers, and threads that move items.
 OPTIONS = ["-W", "-o", "no_lru_crawler,no_slab_reassign,no_lru_maintainer", "-t", "1"]
 START_SECONDS_MAX = 5
 
