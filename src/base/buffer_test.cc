@@ -1,4 +1,4 @@
-// Pool, Input and Output: the life of bytes.
+// Pool, Input and Output: how bytes are received, kept and sent.
 #include <gtest/gtest.h>
 
 #include <cstring>

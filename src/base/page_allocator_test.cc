@@ -15,7 +15,7 @@ namespace {
 using Numbers = std::vector<uint64_t, PageAllocator<uint64_t>>;
 constexpr size_t many = 1'000'000;
 
-/// How many pages of the room of `numbers` are in memory.
+/// The number of resident pages of `numbers`.
 size_t pages_in_memory(const Numbers &numbers) {
   const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t bytes = numbers.capacity() * sizeof(uint64_t);

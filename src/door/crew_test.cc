@@ -1,5 +1,5 @@
-// Statements that are served on the thread of the worker that has read them: its loop moves when they wait or last, and
-// nobody else waits for them.
+// Statements that run on the thread of the worker that has read them: its loop moves to another thread when they wait
+// or last, so no other client waits for them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class CrewTest : public DoorTest {
   FakeServerState &state_ = server_.state;
 };
 
-/// How often the thread that watches the workers has gone to sleep.
+/// The number of sleeps of the thread that watches the workers.
 uint64_t sleeps_of_watch() {
   for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string name;
@@ -82,7 +82,7 @@ TEST_F(CrewTest, NobodyIsWokenToWatchClientsThatAskRarely) {
     clients.push_back(greeted());
     expect_answered(clients.back());
     ASSERT_NE(sleeps_of_watch(), 0u);
-    // On a busy machine a worker may come to its end of a statement too late.
+    // On a busy machine a worker may finish a statement too late.
     uint64_t least = wakes();
     for (int i = 0; i < 20 && least > statements / 2; ++i) least = std::min(least, wakes());
     EXPECT_LE(least, statements / 2) << others << " others";
@@ -114,7 +114,7 @@ TEST_F(CrewTest, WhoeverLastsIsSeenBesideAWorkerThatSleepsOften) {
   for (int i = 0; i < 4; ++i) clients.push_back(greeted());
   std::atomic<bool> over{false};
   std::array<std::atomic<int>, 3> answered{};
-  // One of them, at least, is with the worker of the first, and one is not.
+  // At least one client shares the first one's worker, and one does not.
   std::vector<std::thread> askers;
   for (size_t i = 0; i < answered.size(); ++i)
     askers.emplace_back([this, &over, &client = clients[i + 1], &mine = answered[i]] {
@@ -146,7 +146,7 @@ TEST_F(CrewTest, AShortStatementIsServedWhereItWasRead) {
     expect_answered(other);
   }
   EXPECT_TRUE(eventually_counted(Counter::statements_served, 40));
-  // One may have lasted, on a busy machine.
+  // One statement may have lasted, on a busy machine.
   EXPECT_GE(figures().in_place + figures().moved, 1u);
 }
 

@@ -96,7 +96,7 @@ TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
   std::string block;
   for (int i = 0; i < 64; ++i) block += request;
   size_t sent = 0;
-  // Until neither side of the kernel's buffers moves any more: the received bytes stay the same for a while.
+  // Until the kernel's buffers on both sides are full: the number of received bytes stays the same for a while.
   uint64_t received = 0;
   int64_t unchanged_since = clock_ms();
   ASSERT_TRUE(eventually([&] {
@@ -115,7 +115,8 @@ TEST_F(DoorTest, ClientThatDoesNotReadIsNotRead) {
   EXPECT_EQ(answers.size(), whole * (text.size() + 1));
 }
 
-// Requests are small and answers may be large: what one turn answers must not grow with how many are pipelined.
+// Requests are small and answers may be large: the bytes answered in one turn must not grow with the number of
+// pipelined requests.
 TEST_F(DoorTest, PipelinedAnswersThatNobodyReadsAreBoundedInMemory) {
   options_.send_buffer = 16 << 10;
   open();
@@ -143,7 +144,7 @@ TEST_F(DoorTest, PipelinedAnswersThatNobodyReadsAreBoundedInMemory) {
   EXPECT_EQ(engine_.runs_slow, 0) << "a worker can serve them";
 }
 
-// A long reply leaves before the rest of the run is done, and so do those of a slice that come before its last.
+// A long reply is sent before the rest of its run is done, and so are those of a slice before its last.
 TEST_F(DoorTest, LongAnswersKeepTheirOrderAndNeedNoSlowLane) {
   options_.send_buffer = 64 << 10;
   open();
@@ -162,7 +163,7 @@ TEST_F(DoorTest, LongAnswersKeepTheirOrderAndNeedNoSlowLane) {
   for (size_t i = 0; i < clients; ++i) asking.push_back(connect());
   for (Client &client : asking) client.send(requests);
   for (Client &client : asking) EXPECT_FALSE(client.read(1).empty());
-  // None holds more than one such row beside what may be unsent anyway; blocks are powers of two.
+  // No connection holds more than one such row beside the allowed unsent bytes; blocks are powers of two.
   EXPECT_LE(pool::large_bytes() - before, clients * (size_t{2} << 20));
   for (Client &client : asking) EXPECT_TRUE(client.read(answers.size() - 1) == std::string_view(answers).substr(1));
   EXPECT_EQ(engine_.runs_slow, 0) << "a worker can serve them";
@@ -194,7 +195,7 @@ TEST_F(DoorTest, PutOffRequestsAreAnsweredBeforeAConnectionCloses) {
   ended.end_sending();
   EXPECT_TRUE(ended.read(answers.size()) == answers);
   EXPECT_TRUE(ended.closed());
-  // Too much for a turn, or for a table that is held, after requests that were put off.
+  // Too many for a turn, or for a held table, after requests that were put off.
   engine_.busy = true;
   Client slow = connect();
   slow.send(requests + "rows 5000 20\n" + requests + "table\nsay x\n");
@@ -224,7 +225,7 @@ TEST_F(DoorTest, OneReceiveAndOneSendForARequestAtDepthOne) {
   open();
   Client client = connect();
   for (int i = 0; i < 300; ++i) ASSERT_EQ(client.ask("say x\n", 2), "x\n");
-  // The last answer may be here before its send is counted.
+  // The last answer may arrive before its send is counted.
   EXPECT_TRUE(eventually([&] { return count(Counter::bytes_sent) == 600; }));
   EXPECT_EQ(count(Counter::receives), 300u);
   EXPECT_EQ(count(Counter::sends), 300u);
@@ -234,7 +235,7 @@ TEST_F(DoorTest, OneReceiveAndOneSendForARequestAtDepthOne) {
 TEST_F(DoorTest, OneReceiveAndOneSendForRequestsThatComeTogether) {
   open();
   Client client = connect();
-  // More than is asked for, less than a block has room for.
+  // Longer than requested, shorter than a block.
   const std::string word(limits::block_bytes_min / 32, 'x');
   std::string requests;
   std::string answers;
@@ -313,7 +314,7 @@ TEST_F(DoorTest, IdleWorkerHoldsNothing) {
   EXPECT_TRUE(eventually([&] { return engine_.holding == 0; }));
 }
 
-// With few clients each would else wait for the slowest of them, and the worker then for all of them.
+// Otherwise each of a few clients would wait for the slowest of them, and the worker then for all of them.
 TEST_F(DoorTest, AnswerLeavesWhileOthersOfItsTurnAreCarriedOut) {
   open();
   Client first = connect();
@@ -332,7 +333,7 @@ TEST_F(DoorTest, AnswerLeavesWhileOthersOfItsTurnAreCarriedOut) {
   EXPECT_EQ(slow.read(9), "c\nheld\nd\n");
 }
 
-// All three are in one turn: they were sent while the worker was held up by somebody else's commit.
+// All three are in one turn: they were sent while another client's commit blocked the worker.
 TEST_F(DoorTest, ReadersWaitForNobodysCommit) {
   open(Access::write);
   Client other = connect();
@@ -355,8 +356,8 @@ TEST_F(DoorTest, ReadersWaitForNobodysCommit) {
   EXPECT_EQ(engine_.commits, 0) << "one commit for both";
 }
 
-// A worker that is kept awake by bytes that never become a request must give up its tables all the same, or one
-// client could keep DDL waiting for ever.
+// A worker that is kept awake by bytes that never become a request must release its tables all the same, or one client
+// could block DDL for ever.
 TEST_F(DoorTest, WorkerKeptAwakeWithoutRequestsHoldsNothing) {
   open();
   Client client = connect();
@@ -378,7 +379,7 @@ TEST_F(DoorTest, RefusesPolitelyWithoutDescriptorsAndGoesOnAfterwards) {
   open();
   Client before = connect();
   ASSERT_EQ(before.ask("say x\n", 2), "x\n");
-  // Sockets that connect when nothing is left for the door to accept them with.
+  // Sockets that connect after the door has run out of descriptors to accept them.
   std::vector<net::Fd> sockets;
   for (int i = 0; i < 5; ++i) sockets.emplace_back(::socket(AF_UNIX, SOCK_STREAM, 0));
   rlimit usual;

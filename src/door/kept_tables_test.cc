@@ -6,7 +6,7 @@
 namespace postern::door {
 namespace {
 
-/// Knows how often it was asked to let go.
+/// Counts the requests to release its tables.
 class Keeper final : public Executor {
  public:
   Settlement run(const Run &) override { return {}; }

@@ -25,7 +25,7 @@ class Waiters : public DoorTest, public ::testing::WithParamInterface<uint32_t> 
     for (Client &client : waiters_) ASSERT_TRUE(client.send(request));
     ASSERT_TRUE(eventually([&] { return engine_.tries() >= 2 * waiters_count; }));
   }
-  /// How many tries came before a request that has to run alone: the median of some.
+  /// The median number of tries before a request that has to run alone.
   int tries_before_lone() {
     Client client = connect();
     std::vector<int> counts;
@@ -41,7 +41,7 @@ class Waiters : public DoorTest, public ::testing::WithParamInterface<uint32_t> 
 };
 INSTANTIATE_TEST_SUITE_P(ScanThreads, Waiters, ::testing::Values(1, 2, 4));
 
-// Each of them had a thread for limits::row_wait_slow_ms, and whoever came then waited for all of them.
+// Each waiter occupied a thread for limits::row_wait_slow_ms, and later requests waited for all of them.
 TEST_P(Waiters, ForARowHoldUpNobodyElse) {
   start("row 0\n");
   EXPECT_LE(tries_before_lone(), 10);
@@ -60,7 +60,7 @@ TEST_P(Waiters, ForATableHoldUpNobodyElse) {
   for (Client &client : waiters_) EXPECT_EQ(client.read(5), "free\n");
 }
 
-// They are tried at once when one of them gets through, and none needs a second try.
+// All are tried at once when one of them succeeds, and none needs a second try.
 TEST_P(Waiters, ForARowGetOnTogetherWhenItIsFree) {
   start("row 0\nsay x\n");
   engine_.row_locked = false;

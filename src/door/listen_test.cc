@@ -91,7 +91,7 @@ TEST_F(Listening, AClientThatReadsLateGetsAll) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(client.read(much.size() + 1), much + "\n");
 }
 
-// Calls meet requests, sleep and ends as they will: none is lost, and none reaches a session that has ended.
+// Wakes race with requests, sleep and ends: none is lost, and none reaches a session that has ended.
 TEST_F(Listening, NoCallIsLost) {
   options_.threads = 2;
   open();

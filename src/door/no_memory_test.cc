@@ -1,4 +1,5 @@
-// Out of memory ends a request or a connection: never the process, a thread, or a reply that was promised.
+// Running out of memory ends a request or a connection: never the process or a thread, and no acknowledged write is
+// lost.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -38,8 +39,8 @@ class NoMemoryTest : public DoorTest {
     return all;
   }
 
-  /// Every request is answered in its turn, rightly or with a refusal, until the connection ends, which only a reply
-  /// that has begun may do in its middle. Returns the number of acknowledged writes.
+  /// Every request is answered in order, correctly or with a refusal, until the connection ends; only a reply that has
+  /// begun may be cut off. Returns the number of acknowledged writes.
   static int told(Client &client) {
     int writes = 0;
     std::string text;
@@ -71,7 +72,7 @@ class NoMemoryTest : public DoorTest {
   }
 
   bool all_are_there() const {
-    // One scan thread more, for finds.
+    // One more scan thread, for finds.
     return engine_.attached == static_cast<int>(options_.threads + options_.scan_threads + 1 + options_.committers);
   }
   void expect_all_is_well() {

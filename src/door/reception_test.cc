@@ -1,4 +1,4 @@
-// Which worker accepts a client and has it, and how often a worker wakes.
+// Which worker accepts and owns a client, and how often a worker wakes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class ReceptionTest : public DoorTest {
     const std::vector<std::string> all = engine_.descriptions();
     return std::find(all.begin(), all.end(), text) != all.end();
   }
-  /// What the kernel says of a thread.
+  /// A value of the thread's status in /proc.
   static std::string value_of(const std::filesystem::path &thread, const std::string &key) {
     std::ifstream status(thread / "status");
     for (std::string line; std::getline(status, line);)
@@ -38,7 +38,7 @@ class ReceptionTest : public DoorTest {
       if (is_worker(thread, worker)) return value_of(thread, "State").starts_with('S');
     return false;
   }
-  /// How often the worker has slept, or all threads but this one and the worker's.
+  /// How often the worker has slept, or all threads except this one and the worker's.
   static int sleeps_of(int worker, bool others = false) {
     const std::string self = std::to_string(::gettid());
     int sum = 0;

@@ -1,4 +1,4 @@
-// Sessions that speak first, that wait for an op, and that begin TLS later.
+// Sessions that send first, that wait for an op, and that begin TLS later.
 #include <sys/resource.h>
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST_F(SpeakingFirst, ReachesASlowClientWhole) {
   EXPECT_LT(stop_ms(), soon_ms) << "nobody waits for those that do not listen";
 }
 
-// The toy checks that nothing is parsed before settled().
+// The toy protocol checks that nothing is parsed before settled().
 TEST_F(DoorTest, RequestsThatWaitForAnOpAreParsedAfterIt) {
   open();
   Client client = connect();
@@ -117,7 +117,7 @@ class AskingForTls : public TlsDoorTest {
     protocol_.tls = TlsBegins::when_asked;
     protocol_.greeting = "welcome\n";
   }
-  /// Until the stream turns to TLS.
+  /// Up to the point where the stream switches to TLS.
   static void begin(Client &client) {
     EXPECT_EQ(client.read(8), "welcome\n");
     EXPECT_EQ(client.ask("say a\ntls\n", 8), "a\nbegin\n");
@@ -151,7 +151,7 @@ TEST_F(AskingForTls, TheHandshakeMayComeWithTheRequestForIt) {
   open();
   TlsClient client(door_->port());
   EXPECT_EQ(client.client.read(8), "welcome\n");
-  // The first flight, taken from the kernel's way by a pair of sockets, in one piece with the request.
+  // A pair of sockets captures the first flight, which is then sent in one piece with the request.
   int pair[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
   const net::Fd near(pair[0]), far(pair[1]);
@@ -168,7 +168,7 @@ TEST_F(AskingForTls, TheHandshakeMayComeWithTheRequestForIt) {
   EXPECT_EQ(peer.read(2), "x\n");
 }
 
-// CVE-2011-0411: whoever can write into the clear part of a stream must not make the secret part begin with his words.
+// CVE-2011-0411: an attacker that writes into the clear part of a stream must not get bytes into the encrypted one.
 TEST_F(AskingForTls, WhatCameInTheClearIsNeverTakenForTls) {
   open();
   TlsClient client(door_->port());

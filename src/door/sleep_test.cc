@@ -1,4 +1,4 @@
-// Sessions that sleep: their wakes, and the fate of their clients.
+// Sessions that sleep: how they wake, and what their clients get.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 class Sleeping : public DoorTest {
  protected:
-  /// How many connections sleep by now.
+  /// The number of sleeping connections.
   size_t asleep() const {
     size_t count = 0;
     for (const ConnectionNotes &notes : door_->roster().all()) count += notes.doing == Doing::asleep ? 1 : 0;
@@ -66,7 +66,7 @@ TEST_F(Sleeping, PipelinedRequestsWaitInOrder) {
   EXPECT_EQ(client.read(7), "before\n");
   await_asleep(1);
   client.send("say two\n");
-  // Far more unparsed bytes than the worker holds: the rest stays in the kernel, or with the client.
+  // Far more unparsed bytes than the worker holds: the rest stays in the kernel, or at the client.
   std::string many;
   std::string answers;
   for (int i = 0; i < 20'000; ++i) {

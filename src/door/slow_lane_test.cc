@@ -17,7 +17,7 @@ class SlowLaneTest : public DoorTest {
     Client waiting;
     Client stalled;
   };
-  /// One that searches, one with a held table, and one that does not read its answer.
+  /// One client that searches, one that waits for a held table, and one that does not read its answer.
   EveryKind start_every_kind() {
     engine_.busy = true;
     EveryKind clients{connect(), connect(), connect()};
@@ -38,7 +38,7 @@ TEST_F(SlowLaneTest, LongReplyIsWholeAndKeepsItsPlaceInLine) {
   EXPECT_EQ(client.ask("say d\n", 2), "d\n");
 }
 
-// Run one by one, each of them would have a commit of its own.
+// If they ran one by one, each would have a commit of its own.
 TEST_F(SlowLaneTest, WaitersForATableAreServedTogetherOnceItIsFree) {
   open();
   std::vector<Client> clients;
@@ -95,7 +95,7 @@ TEST_F(SlowLaneTest, StalledClientGoesOnWhereItStopped) {
   EXPECT_TRUE(client.read(expected.size()) == expected);
 }
 
-// Each time a slow reader takes a little, no more than a little may be written for it, however large the rows.
+// Each time a slow reader reads a little, only as much may be written for it, however large the rows.
 TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsBoundedInMemory) {
   options_.send_buffer = 8 << 10;
   open();
@@ -134,7 +134,7 @@ TEST_F(SlowLaneTest, BusyTableIsTriedAgainUntilFree) {
   EXPECT_EQ(client.read(9), "a\nfree\nb\n");
 }
 
-// Each by itself would be a commit for each, with ever more after it while DDL goes on.
+// If they ran separately each would commit, and ever more would queue while DDL goes on.
 TEST_F(SlowLaneTest, OpsAfterABusyTableAreRunTogether) {
   open(Access::write);
   engine_.busy = true;
@@ -149,7 +149,7 @@ TEST_F(SlowLaneTest, OpsAfterABusyTableAreRunTogether) {
   EXPECT_GE(engine_.commits, 8) << "one run for those that came along, one for what came later";
 }
 
-// Answers from before a table was found held must not wait with it.
+// Answers before a request that waits for a held table must not wait with it.
 TEST_F(SlowLaneTest, AnswersBeforeABusyTableLeaveAtOnce) {
   open();
   engine_.busy = true;
@@ -195,7 +195,7 @@ TEST_F(SlowLaneTest, BusyForTooLongIsAnswered) {
   EXPECT_EQ(count(Failure::table_busy), 1u);
 }
 
-// It goes home whenever somebody else gets the table, and comes back at once. If its wait began anew each time, it
+// It goes home whenever another client gets the table, and comes back at once. If its wait began anew each time, it
 // would never end.
 TEST_F(SlowLaneTest, AnOpThatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) {
   options_.table_wait_ms = 500;
@@ -221,7 +221,7 @@ TEST_F(SlowLaneTest, AnOpThatHasToRunAloneIsBusyForTooLongAlsoByWayOfItsWorker) 
   EXPECT_GE(clock_ms() - began_ms, 500);
 }
 
-// A job that works long before it is held up does so again and again. One thread is left to the others.
+// A job that works long before it is held up does so in every try. One thread is left to the others.
 TEST_F(SlowLaneTest, WaitersThatWorkLongLeaveAThreadToOthers) {
   options_.scan_threads = 3;
   open(Access::write);
@@ -302,7 +302,7 @@ TEST_F(SlowLaneTest, ClientThatLeavesDuringASearchEndsIt) {
   local.close();
   EXPECT_TRUE(eventually([&] { return engine_.searching == 0 && door_->connections() == 0; }, 3'000));
 
-  // Over TCP the same looks like a client that will send no more but waits for its answers.
+  // Over TCP the same looks like a client that sends no more but waits for its answers.
   Client remote(door_->port());
   remote.send("say a\nsearch\n");
   EXPECT_EQ(remote.read(2), "a\n");
@@ -345,7 +345,7 @@ TEST_F(SlowLaneTest, ShortFindsDoNotWaitForSearches) {
   for (Client &one : searching) EXPECT_EQ(one.read(7), "none\nb\n");
 }
 
-// However many short finds come, the searches get on: each runs again and again.
+// However many short finds come, the searches progress: each runs again and again.
 TEST_F(SlowLaneTest, SearchesAreNotStarvedByShortFinds) {
   open();
   std::vector<Client> searching;
@@ -385,7 +385,7 @@ TEST_F(SlowLaneTest, OneClientsManyFindsDoNotKeepOthersWaiting) {
   reader.join();
 }
 
-// A client that always takes a little never stalls; its scan must let go of its tables all the same.
+// A client that always reads a little never stalls; its scan must release its tables all the same.
 TEST_F(SlowLaneTest, SlowReaderOfLargeRowsIsPausedNowAndThen) {
   options_.send_buffer = 8 << 10;
   open();

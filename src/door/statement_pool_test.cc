@@ -1,5 +1,5 @@
-// Clients that have a session of the server each: what no worker answers the server serves on a thread of the pool, and
-// the connection is its worker's again between two commands.
+// Clients that each have a server session: the server runs statements that no worker answers on a thread of the pool,
+// and the worker has the connection again between two commands.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -58,7 +58,7 @@ TEST_F(StatementPoolTest, AStatementThatIsServedAwayIsReceivedOnce) {
     EXPECT_EQ(client.read(8), "written\n");
   }
   EXPECT_TRUE(eventually([this] { return count(Counter::statements_served) == statements; }));
-  EXPECT_LT(count(Counter::receives) - before, statements * 3 / 2);  // one may be of the greeting
+  EXPECT_LT(count(Counter::receives) - before, statements * 3 / 2);  // one may be the greeting's
 }
 
 TEST_F(StatementPoolTest, TheServerAnswersARefusedClient) {

@@ -1,4 +1,4 @@
-// TLS through a whole door: the allowed beginnings, and the fate of unfinished handshakes.
+// TLS through a whole door: how it may begin, and what happens to unfinished handshakes.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ TEST_F(TlsDoorTest, ManyHandshakesAtOnceAreAllServedAndDelayNobodyForLong) {
   for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<TlsClient>(door_->port()));
   std::thread storm([&] {
     for (const auto &client : clients) {
-      // The first flight of all, then the rest of each: many handshakes are ready at once.
+      // First all first flights, then the rest of each: many handshakes are ready at once.
       ::fcntl(client->client.fd(), F_SETFL, O_NONBLOCK);
       client->peer.step();
       ::fcntl(client->client.fd(), F_SETFL, 0);
@@ -165,7 +165,7 @@ TEST_F(TlsDoorTest, UnfinishedRequestsAndHandshakesAreTimedOut) {
   ASSERT_EQ(secret.ask("say x\nsay", 2), "x\n");
   Client half(door_->port());
   half.send("\x16\x03\x01");
-  Client reading = connect(4096);  // has answers to take: not in the middle of a request until it has
+  Client reading = connect(4096);  // has unread answers: it is not in the middle of a request until it has read them
   reading.send("rows 3000 1000\nsay");
   EXPECT_EQ(unfinished.read(100), "a\nrequest_timed_out\n");
   EXPECT_EQ(secret.read(100), "request_timed_out\n");
@@ -186,7 +186,7 @@ TEST_F(TlsDoorTest, DribblingDoesNotPutOffTheTimeoutAndFinishingDoes) {
   open();
   Client steady(door_->port());
   std::atomic<bool> done{false};
-  // A whole request is finished again and again, and there is never a moment without an unfinished one.
+  // Whole requests are finished again and again, but at every moment there is an unfinished one.
   std::thread sender([&] {
     steady.send("say ");
     while (!done) {
@@ -219,7 +219,7 @@ TEST_F(TlsDoorTest, NewClientsGetNewCertificates) {
   for (const char *const name : {"second", "third"}) {
     certificate_.replace(name);
     ++generation;
-    TlsClient after(door_->port());  // the very next one
+    TlsClient after(door_->port());  // the next client
     ASSERT_EQ(after.peer.step(), 1);
     EXPECT_EQ(after.peer.server_name(), name);
     EXPECT_EQ(before.ask("say x\n", 2), "x\n");

@@ -1,4 +1,4 @@
-// What becomes of a turn's requests, without a worker: sockets, and an executor that the test rules.
+// The handling of a turn's requests, without a worker: sockets, and an executor that the test controls.
 #include "door/turn_runs.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace postern::door {
 namespace {
 
-/// Does runs, but for ops that it is to leave; notes their sizes.
+/// Carries out runs, except for ops that it is to leave; notes their sizes.
 class PickyExecutor final : public Executor {
  public:
   Settlement run(const Run &run) override {
@@ -43,7 +43,7 @@ class PickyExecutor final : public Executor {
   std::vector<size_t> runs;
 };
 
-/// Writes a word, or that there was no memory.
+/// Writes a word, or reports that there was no memory.
 class Word final : public Reply {
  public:
   Word(Output &output, Bytes word) : output_(output), word_(word) {}
@@ -109,7 +109,7 @@ class TurnRunsTest : public PartsOfWorkerTest {
     connections_.add(std::move(made));
     return connection;
   }
-  /// One more op of the connection for each word.
+  /// Adds an op to the connection for each word.
   void ask(Connection &connection, Verb verb, std::initializer_list<Bytes> words) {
     Batch &batch = runs_.turn().batch();
     const Turn::Slice slice = runs_.turn().begin(connection, number_++);

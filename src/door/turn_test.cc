@@ -62,7 +62,7 @@ TEST_F(TurnTest, PutsStatementsThatCommitAfterReaders) {
   EXPECT_EQ(turn_.slices()[3].connection, &c);
 }
 
-/// Does the run, and then reports that it is lost and whether it may be repeated.
+/// Carries out the run, and then reports that it is lost and whether it may be repeated.
 class LosingExecutor final : public Executor {
  public:
   explicit LosingExecutor(bool repeatable) : repeatable_(repeatable) {}

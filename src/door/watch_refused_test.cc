@@ -1,4 +1,4 @@
-// Where the kernel has no room for one more watch of a poller, clients wait a little, and not for ever.
+// If the kernel has no room for another watch of a poller, clients wait a little, and not for ever.
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -13,12 +13,12 @@
 
 namespace {
 
-/// How many of the next watches of listening sockets the kernel refuses.
+/// The number of next watches of listening sockets that the kernel refuses.
 std::atomic<int> refusals{0};
 
 }  // namespace
 
-/// Takes the place of the C library's.
+/// Replaces the C library's.
 extern "C" int epoll_ctl(int poller, int operation, int fd, epoll_event *event) noexcept {
   if (operation == EPOLL_CTL_ADD && (event->events & EPOLLEXCLUSIVE) != 0 && refusals.load() > 0) {
     refusals.fetch_sub(1);
@@ -36,7 +36,7 @@ class WatchRefusedTest : public DoorTest {
   WatchRefusedTest() { options_.threads = 2; }
   ~WatchRefusedTest() override { refusals = 0; }
 
-  /// Each client is given to the worker with fewer of them, so that workers begin to watch anew.
+  /// Each client is given to the worker with fewer clients, so workers begin to watch again.
   void expect_clients_are_served() {
     std::vector<Client> clients;
     for (int i = 0; i < 10; ++i) {

@@ -69,7 +69,7 @@ class WorkerConnectionsTest : public PartsOfWorkerTest {
     end_turn();
     return connection;
   }
-  /// With the poller's events.
+  /// Begins a turn with the poller's events.
   void begin_turn(int64_t now_ms) {
     connections_->set_time(now_ms);
     connections_->resume();
@@ -85,7 +85,7 @@ class WorkerConnectionsTest : public PartsOfWorkerTest {
   static void send(const net::Fd &peer, Bytes text) {
     ASSERT_EQ(::send(peer.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
-  /// All that has come, and "end" if the connection is closed.
+  /// All received bytes, and "end" if the connection is closed.
   static std::string heard(const net::Fd &peer) {
     std::string text;
     char piece[100];

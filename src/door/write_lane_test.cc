@@ -9,7 +9,7 @@
 namespace postern::door {
 namespace {
 
-/// A door with a worker that has seen its commits sleep while others read, and so gives writers away. From then on each
+/// A door whose worker has seen its commits sleep while others read, and therefore gives writes away. From then on each
 /// commit waits for ToyEngine::commits.
 class WriteLaneTest : public DoorTest {
  protected:
@@ -19,7 +19,7 @@ class WriteLaneTest : public DoorTest {
     writer_ = std::make_unique<Client>(connect());
     engine_.commits = 1'000;
     engine_.commit_us = 2'000;
-    // A commit in the lane lets the worker answer while it sleeps.
+    // While a commit sleeps in the lane, the worker answers.
     ASSERT_TRUE(eventually([&] {
       writer_->send("write\n");
       reader_->ask("say a\n", 2);
@@ -29,7 +29,7 @@ class WriteLaneTest : public DoorTest {
     }));
     engine_.commit_us = 0;
     engine_.commits = 0;
-    // From here on the lane has all writes, however long ago the machine let anybody read.
+    // From here on the lane has all writes, however long ago the machine let a client read.
     engine_.commits_wait = true;
   }
   bool committing() {
@@ -51,7 +51,7 @@ TEST_F(WriteLaneTest, ReadersAreAnsweredWhileACommitSleeps) {
   EXPECT_EQ(writer_->read(5), "done\n");
 }
 
-/// No commit has slept so far, and nobody has read.
+/// No commit has slept so far, and no client has read.
 TEST_F(WriteLaneTest, WhereACommitMayWaitNoWorkerEverCommits) {
   engine_.commits_wait = true;
   options_.threads = 2;
@@ -59,7 +59,7 @@ TEST_F(WriteLaneTest, WhereACommitMayWaitNoWorkerEverCommits) {
   std::vector<Client> writers;
   for (int i = 0; i < 4; ++i) writers.push_back(connect());
   for (Client &writer : writers) writer.send("write\n");
-  // One, or two where the second committer has found the first one asleep.
+  // One commit, or two if the second committer found the first one asleep.
   ASSERT_TRUE(eventually([this] { return engine_.committing != 0; }));
   for (int i = 0; i < 4; ++i) {
     Client fresh = connect();
@@ -70,7 +70,7 @@ TEST_F(WriteLaneTest, WhereACommitMayWaitNoWorkerEverCommits) {
   for (Client &writer : writers) EXPECT_EQ(writer.read(5), "done\n");
 }
 
-/// Where the server is up the door listens before its threads are there.
+/// In a running server the door listens before its threads have started.
 TEST_F(WriteLaneTest, AWriteWaitsForTheFirstCommitter) {
   engine_.commits_wait = true;
   engine_.lane_ready = false;
@@ -331,7 +331,7 @@ TEST(RecentReaders, CountOthersForAWhile) {
   EXPECT_FALSE(readers.any_but(one, 6'007));
 }
 
-/// Clients that have committed, but for the flush.
+/// Clients that have committed, except for the flush.
 class UnflushedTest : public DoorTest {
  protected:
   void open_with_reader() {
@@ -402,14 +402,14 @@ TEST_F(UnflushedTest, ARunOfWritesComesBeforeTheFlushOfItsTurn) {
 
 TEST_F(UnflushedTest, AnswersBeforeACommitMayLeaveAndThoseBehindItWait) {
   open_with_reader();
-  const std::string before = rows_text(500, 100);  // sent ahead, or not
+  const std::string before = rows_text(500, 100);  // sent early, or not
   Client client = sent("rows 500 100\ncommit\nsay 2\nlone\nsay 3\n");
   Client last = sent("say 1\ncommit\n");
   ASSERT_TRUE(flushing());
   std::string heard = client.read(before.size() + 1, 20);
   EXPECT_TRUE(before.starts_with(heard));
   EXPECT_TRUE(std::string("1\n").starts_with(last.read(3, 1)));
-  engine_.flushes = 2;  // the second one where they were in two turns
+  engine_.flushes = 2;  // the second one if they were in two turns
   heard += client.read(before.size() + 19 - heard.size());
   EXPECT_EQ(heard, before + "committed\n2\nfree\n3\n");
 }

@@ -43,7 +43,7 @@ TEST(HsAllocation, RequestsOfABusyConnectionTakeNone) {
     input.received(bytes.size());
     session->collect(input, batch, 1'000);
     ASSERT_EQ(batch.size(), static_cast<size_t>(requests));
-    // The least an engine does: every find has one row.
+    // The least that an engine does: every find has one row.
     for (Op &op : batch.ops()) {
       if (op.verb == Verb::open) op.slot->fill(&binding);
       const Value row[] = {Value::of("key"), Value::of("a value of some length \x01")};

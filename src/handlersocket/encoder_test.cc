@@ -285,7 +285,7 @@ TEST(HsFindReply, BeginsAheadOfItsRowsOnlyForAReaderInDoubt) {
 }
 
 TEST(HsFindReply, RefusesARowBeyondEveryBound) {
-  // Four columns of one buffer: a row of many megabytes without having them.
+  // Four columns share one buffer: a row of many megabytes without the memory.
   const std::string quarter(limits::row_bytes_max / 4, 'x');
   const Value row[] = {Value::of(quarter), Value::of(quarter), Value::of(quarter), Value::of(quarter)};
   Output output;
@@ -299,7 +299,7 @@ TEST(HsFindReply, RefusesARowBeyondEveryBound) {
 
   const Value small[] = {Value::of("x")};
   reply.restart();
-  reply.row(small);  // which the valve lets out
+  reply.row(small);  // which the valve sends
   reply.row(row);
   EXPECT_TRUE(output.broken());
 }

@@ -1,4 +1,4 @@
-// Any bytes, in any pieces, make ops that keep every limit and point into the received bytes; the fast tokenizer sees
+// Any bytes, in any pieces, become ops that keep every limit and point into the received bytes; the fast tokenizer sees
 // the same tokens as the plain one.
 //
 // The first byte of an input chooses the port and where the rest is cut.
@@ -71,7 +71,7 @@ class Checked {
       for (const std::span<const Bytes> list : {op.spec->columns, op.spec->filter_columns}) {
         require(list.size() <= limits::columns_max, "columns_max");
         for (const Bytes name : list) {
-          // One with doubled backquotes is a copy.
+          // A name with doubled backquotes is a copy.
           if (name.find('`') == Bytes::npos) within(name, parsed);
         }
       }

@@ -37,7 +37,7 @@ TEST(HsNatural, SkipsBytesThatAreNoDigitsAndDoesNotWrap) {
 TEST(HsTokens, EqualThePlainTokenizerOnRandomLines) {
   const uint64_t seed = std::random_device{}();
   std::mt19937_64 random(seed);
-  // Bytes that matter are frequent, so that they meet at each other's edges.
+  // Special bytes are frequent, so that they meet at block boundaries.
   const std::string_view bytes("\t\t\t\x01\x01\x00\x00@A0123abc\xff\x40\x3f", 20);
   for (int i = 0; i < 100'000; ++i) {
     std::string line(random() % (i % 10 == 0 ? 200 : 24), '\0');
@@ -69,7 +69,7 @@ TEST(HsTokens, EqualThePlainTokenizerOnEveryVector) {
   }
 }
 
-/// Feeds a session pieces of bytes, as they might be received, and returns the ops that it makes of them.
+/// Feeds a session pieces of bytes, as they might be received, and returns the ops that it parses.
 class Pieces {
  public:
   explicit Pieces(Access access) : protocol_(Settings{.access = access}) {
@@ -90,7 +90,7 @@ class Pieces {
   const std::string &ops() const { return ops_; }
 
  private:
-  /// No engine: the slots stay empty, but the session does not know before it is settled, and here it never is.
+  /// No engine: the slots stay empty, but the session only learns it when it is settled, which it never is here.
   void settle() {
     for (const Op &op : batch_.ops()) ops_ += op_text(op) + "\n";
     batch_.clear();

@@ -63,7 +63,7 @@ void examine(std::string_view input) {
   const auto mood = static_cast<unsigned char>(input[0]);
   const auto cut = static_cast<unsigned char>(input[1]);
   const std::string_view bytes = input.substr(2);
-  make_tables();  // anew: what one input wrote is no matter to the next
+  make_tables();  // new tables: an input's writes do not affect the next
   engine().set_faults({.seed = mood,
                        .busy = mood & 4 ? 200u : 0u,
                        .pause = mood & 8 ? 100u : 0u,
@@ -93,7 +93,7 @@ void examine(std::string_view input) {
       check_reply(std::string_view(replies).substr(start, end - start));
     const auto lines = static_cast<size_t>(std::count(bytes.begin(), bytes.end(), '\n')) + 3;
     if (connection.closed()) {
-      // Cut off: a request too large, a browser, or a reply that failed when a part of it had left.
+      // Cut off: a request that is too large, a browser, or a reply that failed after a part of it was sent.
       require(count <= lines + 1, "no more replies than requests", replies);
     } else {
       require(start == replies.size() && count == lines, "one reply for each request", replies);

@@ -1,4 +1,4 @@
-// Whole sessions over the engine in memory: the transcripts, the vectors of the original, and what neither shows.
+// Whole sessions over the engine in memory: the transcripts, the original's vectors, and further cases.
 #include "handlersocket/session.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ struct Server {
 
 // --- transcripts ----------------------------------------------------------------------------------------------
 
-/// `{text*3}` → the text three times.
+/// Repeats `{text*3}` three times.
 std::string repeated(std::string line) {
   for (size_t open; (open = line.find('{')) != std::string::npos;) {
     const size_t star = line.find('*', open);
@@ -145,7 +145,7 @@ TEST_P(Transcript, AllAtOnce) {
 
 TEST_P(Transcript, ByteByByte) {
   play(GetParam(), [](LoneConnection &connection, const std::string &bytes) {
-    // Sixteen million turns teach nothing that a thousand do not.
+    // Sixteen million turns test no more than a thousand.
     if (bytes.size() > 100'000) return connection.send(bytes);
     return connection.send_byte_by_byte(bytes);
   });
@@ -172,8 +172,8 @@ INSTANTIATE_TEST_SUITE_P(All, Transcript, testing::ValuesIn(transcripts()),
 
 // --- vectors --------------------------------------------------------------------------------------------------
 
-/// The answer to each vector of the read side; `=` for the original's answer. The write side has rows with five
-/// columns; it needs the types and the checks of a real server.
+/// The answer to each vector of the read side; `=` stands for the original's answer. The write side has rows with five
+/// columns, and needs the types and checks of a real server.
 std::map<std::string, std::string> decisions() {
   std::map<std::string, std::string> decided;
   for (const std::string &line : lines_of(wire_dir + "decisions.tsv")) {
@@ -297,7 +297,7 @@ TEST_F(HsSession, RefusesIndexesBeyondTheLimit) {
   const std::string open_kv = "\thst\tkv\tPRIMARY\tk\n";
   EXPECT_EQ(small.send("P\t1" + open_kv + "P\t2" + open_kv + "P\t3" + open_kv + "P\t2" + open_kv),
             "0\t1\n0\t1\n2\t1\tToo many open indexes on this connection\n0\t1\n");
-  // An id that failed to open takes no place.
+  // An index that failed to open takes no id.
   Server other(Settings{.open_indexes_max = 2});
   ASSERT_TRUE(other.sql("create table kv(k varchar(30) not null primary key, v varchar(30), n int)"));
   EXPECT_EQ(other.send("P\t1\thst\tno\tPRIMARY\tk\n"), "1\t1\topen_table\n");
@@ -320,7 +320,7 @@ TEST_F(HsSession, HangsUpOnABrowser) {
 }
 
 TEST_F(HsSession, TakesNoRequestForABrowsers) {
-  // The lines of HTTP begin with no command of this protocol, and are looked for only where there is none.
+  // Lines of HTTP begin with no command of this protocol, and are only recognised where a command is missing.
   EXPECT_EQ(server.send("P\t1\thst\tGET / HTTP/1.1\t\tk\nA\t1\tHTTP/1.1\n1\t=\t1\tGET / HTTP/1.1\nGET\n"),
             "1\t1\topen_table\n3\t1\tunauth\n2\t1\tstmtnum\n2\t1\tcmd\n");
   EXPECT_FALSE(server.connection().closed());
@@ -339,7 +339,7 @@ TEST_F(HsSession, BoundsTheMemoryThatShortLinesMayAskFor) {
   EXPECT_EQ(connection.session().collect(input, batch, limits::ops_per_batch_max), Collected::more);
   EXPECT_GT(batch.size(), 0u);
   EXPECT_LT(batch.arena().bytes(), 2 * limits::arena_bytes_per_batch_max);
-  // And all of them are answered all the same.
+  // All of them are answered all the same.
   std::string expected;
   for (int i = 0; i < 1'000; ++i) expected += "0\t3\ta\tA\t1\n";
   EXPECT_EQ(server.send(lines), expected);

@@ -1,4 +1,4 @@
-// A user of items that speaks no protocol: the least that a door has to write to keep keys and values in tables.
+// A user of items without a protocol: the minimum that a door needs to store keys and values in tables.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,13 +19,13 @@ namespace {
 using Type = FakeEngine::Type;
 using Cell = FakeEngine::Cell;
 
-/// Milliseconds: the clock is the protocol's.
+/// Milliseconds: the protocol sets the clock.
 constexpr int64_t start = 1'800'000'000'000;
 
 constexpr Bytes map_columns[] = {"name", "keys", "values"};
 constexpr MappingSource::Table map_tables[] = {{"maps", map_columns}};
 
-/// Each row of toy.maps maps one table of the same name.
+/// Each row of toy.maps maps the table of the same name.
 constinit const MappingSource toy_tables{
     .protocol = "toy", .database = "toy", .tables = map_tables, .understand = [](std::span<const MappingTable> read) {
       Mapping mapping;
@@ -128,7 +128,7 @@ class ItemsTest : public testing::Test {
     add_open(*open_, "toy", batch);
     run(batch);
   }
-  /// The outcome of the command, in the table.
+  /// Carries out the command on the table; returns the outcome.
   std::string act(const ItemCommand &command) {
     Batch batch;
     batch.begin(1);

@@ -38,7 +38,7 @@ void make_tables(Bytes policy) {
   map_container(engine(), {"wrong", "test", "nowhere", "a", "b", "0", "0", "0", "PRIMARY"});
 }
 
-/// The word at `at` as a number, counted from 0; after the last word, none.
+/// Parses word number `at`, counted from 0, as a number; false after the last word.
 bool number_at(std::string_view line, size_t at, uint64_t &number) {
   for (; at != 0; --at) {
     const size_t blank = line.find(' ');
@@ -49,7 +49,7 @@ bool number_at(std::string_view line, size_t at, uint64_t &number) {
 }
 
 bool is_known(std::string_view line) {
-  // `ERROR: shutdown not enabled` has its colon from memcached.
+  // memcached itself writes `ERROR: shutdown not enabled` with a colon.
   for (const std::string_view word :
        {"END",     "STORED",  "NOT_STORED", "EXISTS",       "NOT_FOUND",    "DELETED",
         "TOUCHED", "OK",      "RESET",      "PREFIX",       "ERROR",        "ERROR:",
@@ -60,7 +60,7 @@ bool is_known(std::string_view line) {
   return parse_natural(line, number);
 }
 
-/// How many bytes of `answers` are whole answers.
+/// The number of bytes in `answers` that are whole answers.
 size_t check_lines(std::string_view answers) {
   size_t at = 0;
   for (;;) {

@@ -1,4 +1,4 @@
-// Which container a command means, and what becomes of that when the tables of innodb_memcache change.
+// Which container a command addresses, and how that follows changes of innodb_memcache's tables.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -69,7 +69,7 @@ TEST_F(McFaults, MemoryIsChangedOnceHoweverOftenABatchIsLost) {
 
 // --- any bytes --------------------------------------------------------------------------------------------------
 
-/// A session of commands that are right, nearly right and wrong.
+/// A session of valid, nearly valid and invalid commands.
 std::string random_session(std::mt19937_64 &random) {
   static const char *const keys[] = {"a",          "b",       "@@plain.1", "@@wide.1|x", "@@aaa.a",
                                      "@@nobody.1", "@@plain", "1",         "1|x",        ""};

@@ -1,5 +1,5 @@
-// Any bytes, in any pieces, make the same requests, which point into the received bytes and keep every bound, and each
-// is answered with whole lines.
+// Any bytes, in any pieces, become the same requests, which point into the received bytes and keep every bound, and
+// each is answered with whole lines.
 //
 // The first byte of an input chooses where the rest is cut.
 #include <algorithm>
@@ -22,7 +22,7 @@ class Checked {
   void receive(std::string_view bytes) {
     input_ += bytes;
     while (!closed_) {
-      // A block of its own, so that a sanitizer sees whoever looks beyond it.
+      // A block of its own, so that a sanitizer detects reads beyond it.
       std::string there(input_);
       size_t consumed = 0;
       Request request;
@@ -41,7 +41,7 @@ class Checked {
 
   const std::string &requests() const { return requests_; }
   bool closed() const { return closed_; }
-  /// What waits for more bytes must be a request that may yet become one.
+  /// Bytes that wait for more must be a request that may still be completed.
   size_t waiting_bytes() const { return closed_ ? 0 : input_.size(); }
 
  private:

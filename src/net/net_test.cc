@@ -199,7 +199,7 @@ TEST_F(ListenerTest, TcpPortCanBeUsedAgainAtOnce) {
   EXPECT_FALSE(open(second, same));
   EXPECT_NE(error_.find(same.print()), std::string::npos) << error_;
   const Fd client = connect(same);
-  first.accept().reset();  //   our side closes first: that is what leaves TIME_WAIT
+  first.accept().reset();  // our side closes first, which leaves TIME_WAIT
   first.close();
   EXPECT_TRUE(open(second, same)) << error_;
 }

@@ -17,7 +17,7 @@ using test::PeerOptions;
 using test::TestCertificate;
 using test::TlsPeer;
 
-// The source of a context is plain functions, as the server is one for all.
+// A context's source is plain functions, because there is one server.
 TlsFiles files;
 uint64_t generation = 1;
 const TlsContext::Source source{[] { return files; }, [] { return generation; }};
@@ -34,7 +34,7 @@ class TlsTest : public ::testing::Test {
     std::string error;
     ASSERT_TRUE(context_.load(error)) << error;
   }
-  /// A fresh pair: a channel here, a peer there.
+  /// A new pair: a channel here, a peer there.
   void connect(const PeerOptions &options = {}, int buffer_bytes = 0) {
     int fds[2] = {-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
@@ -45,7 +45,7 @@ class TlsTest : public ::testing::Test {
     peer_ = std::make_unique<TlsPeer>(fds[1], options);
   }
   Transfer receive() { return channel_->receive(input_, 1024); }
-  /// False if one side gives up.
+  /// Returns false if one side gives up.
   bool shake_hands() {
     for (int i = 0; i < 1000; ++i) {
       const int step = peer_->step();
@@ -182,7 +182,7 @@ TEST_F(TlsTest, BytesThatCameBeforeTheChannelCount) {
   EXPECT_TRUE(shake_hands());
 }
 
-// A server that waits for the socket to become readable must not find the request inside TLS, where nothing wakes it.
+// The request must not stay inside TLS, where no readable socket wakes a waiting server.
 TEST_F(TlsTest, WhatCameWithTheHandshakeIsReceivedWithIt) {
   load();
   connect({.version_min = TLS1_3_VERSION});
@@ -255,7 +255,7 @@ TEST_F(TlsTest, BlockedOutputMayGrowAndMove) {
   EXPECT_TRUE(got == all);
 }
 
-// The handshake's own bytes find no room: the channel asks to be called when there is some.
+// The handshake's own bytes do not fit: the channel asks to be called when the socket is writable.
 TEST_F(TlsTest, HandshakeWaitsUntilItsBytesCanLeave) {
   load();
   connect({}, 4096);
@@ -302,7 +302,7 @@ TEST_F(TlsTest, EndsAreReported) {
   EXPECT_EQ(peer_->read(), "");
   EXPECT_TRUE(peer_->ended());
 
-  connect();  // a peer that leaves without a word of TLS
+  connect();  // the peer closes without close_notify
   ASSERT_TRUE(shake_hands());
   peer_->send("last");
   ::shutdown(peer_fd_.get(), SHUT_WR);
@@ -328,7 +328,7 @@ TEST_F(TlsTest, PeerMayLeaveAnywhereInTheHandshake) {
       peer_fd_.reset();
       Transfer::Result result = receive().result;
       for (int i = 0; i < 3 && result == Transfer::Result::would_block; ++i) result = receive().result;
-      // Bytes that the peer left unread make its end a reset.
+      // Unread bytes at the peer turn its close into a reset.
       EXPECT_TRUE(result == Transfer::Result::failed || (!was_greeting && result == Transfer::Result::ended)) << steps;
     }
   }
@@ -385,14 +385,14 @@ TEST_F(TlsTest, SessionsAreResumed) {
     EXPECT_FALSE(channel_->resumed());
     put("x");
     channel_->send(output_);
-    EXPECT_EQ(peer_->read(), "x");  // takes the ticket of TLS 1.3, too
+    EXPECT_EQ(peer_->read(), "x");  // reads the ticket of TLS 1.3, too
     const std::unique_ptr<SSL_SESSION, decltype(&SSL_SESSION_free)> session(SSL_get1_session(peer_->ssl()),
                                                                             SSL_SESSION_free);
     SSL_shutdown(peer_->ssl());
     connect({.version_min = version, .version_max = version, .session = session.get()});
     ASSERT_TRUE(shake_hands());
     EXPECT_TRUE(channel_->resumed()) << version;
-    // Other certificates, other sessions.
+    // New certificates start new sessions.
     certificate_.replace("second");
     ++generation;
     context_.refresh();

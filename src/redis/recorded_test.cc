@@ -1,5 +1,5 @@
-// Commands of tests/recorded/redis over the engine in memory: the replies are those that Redis gave when they were
-// recorded (scripts/record_redis.py), in RESP2 and RESP3.
+// Commands of tests/recorded/redis over the engine in memory: the replies equal Redis's recorded ones
+// (scripts/record_redis.py), in RESP2 and RESP3.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 struct RecordedCommand {
   size_t line;
-  std::vector<std::string> before;  // sent first; their replies do not matter
+  std::vector<std::string> before;  // sent first; their replies are ignored
   std::string command;
   std::string resp2;
   std::string resp3;
@@ -50,7 +50,7 @@ int value_of(char digit) {
   return digit <= '9' ? digit - '0' : digit - 'a' + 10;
 }
 
-/// With the bytes that it has as \xHH.
+/// Decodes \xHH in it.
 std::string unescaped(const std::string &word) {
   std::string bytes;
   for (size_t i = 0; i < word.size(); ++i) {
@@ -64,7 +64,7 @@ std::string unescaped(const std::string &word) {
   return bytes;
 }
 
-/// Words as a shell has them: blanks between them, or within quotes.
+/// Words as in a shell: separated by blanks, or in quotes.
 std::vector<std::string> words_of(const std::string &command) {
   std::vector<std::string> words;
   char quote = 0;
@@ -95,7 +95,7 @@ std::string encoded(const std::string &command) {
   return request;
 }
 
-/// A reply as it stands in a file.
+/// A reply as written in a file.
 std::string shown(const std::string &reply) {
   constexpr Bytes digits = "0123456789abcdef";
   std::string text;
@@ -128,7 +128,7 @@ class RedisRecorded : public RedisTest, public testing::WithParamInterface<std::
  protected:
   RedisRecorded() { create_keyspace(engine_); }
 
-  /// Sends every command of the file; a reply for the client that waits comes when it wakes.
+  /// Sends every command of the file; the reply to a blocked client comes when it wakes.
   void play(bool resp3) {
     if (resp3) send("HELLO 3\r\n");
     for (const RecordedCommand &command : recorded_in(place / (GetParam() + ".txt"))) {

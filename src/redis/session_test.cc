@@ -1,4 +1,4 @@
-// Whole sessions: their answers, the order of these, and the rights of clients.
+// Whole sessions: their answers and the order of these, and the rights of clients.
 #include "redis/session.h"
 
 #include <gtest/gtest.h>

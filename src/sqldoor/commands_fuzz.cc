@@ -1,6 +1,6 @@
 // Any bytes of a client are cut into the same commands however they arrive; nothing in them is read beyond its end.
 //
-// The server serves all that has no plan, and every form, and every statement that is prepared, has one.
+// The server answers statements without a plan; here every form, and every prepared statement, has one.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace postern::sqldoor {
 namespace {
 
-/// Everything that the server and the workers were given when the bytes come so many at a time.
+/// Everything that the server and the workers got when so many bytes arrive at a time.
 std::string served(Bytes bytes, size_t at_a_time) {
   testing::ActedEngine engine;
   MySql protocol(engine);

@@ -1,4 +1,4 @@
-// Any text either is refused or has a form in which everything but the literals is the text, and which is its own form.
+// Any text either is refused or has a form that differs from it only in the literals, and that is its own form.
 //
 // The first byte of an input chooses the rules.
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace postern::sqldoor {
 namespace {
 
-/// A literal of the value.
+/// The value as a literal.
 std::string literal(const Value &value, TextRules rules) {
   if (value.kind() != Value::Kind::bytes) return std::to_string(value.integer());
   const Bytes bytes = value.bytes();
@@ -37,7 +37,7 @@ std::string literal(const Value &value, TextRules rules) {
   return "'" + literal + "'";
 }
 
-/// The form with the values put back in place of ?; returns their number in `values`.
+/// The form with the values in place of ?; returns their number in `values`.
 std::string filled(const NormalText &normal, TextRules rules, size_t &values) {
   std::string filled;
   char quote = '\0';

@@ -94,7 +94,7 @@ TEST(Normalise, BlanksAndCommentsAfterFromAreOneBlank) {
             "SELECT a FROM t WHERE id = ? | 1");
   EXPECT_EQ(told("/* A::b */ SELECT a FROM t/**/WHERE id = 1"), "SELECT a FROM t WHERE id = ? | 1");
   EXPECT_EQ(told("SELECT/* A::b */a FROM t"), "SELECT a FROM t");
-  // A column may be called by the text of its expression.
+  // An unnamed column is called by the text of its expression.
   EXPECT_EQ(told("SELECT  COUNT( * )  FROM t WHERE a=1"), "SELECT  COUNT( * )  FROM t WHERE a=? | 1");
   EXPECT_EQ(told("SELECT a /* x */, b FROM t"), "refused");
 }

@@ -90,7 +90,7 @@ class MySqlSessionTest : public testing::Test {
  protected:
   MySqlSessionTest() : session_(protocol_.open_session(output_, peer_)) {}
 
-  /// The command's statement, after the one before was answered.
+  /// The command's statement, after the previous one was answered.
   const Statement &find(const std::string &bytes) {
     if (batch_.size() > 0) {
       session_->settled();
@@ -200,7 +200,7 @@ TEST_F(MySqlSessionTest, ATextThatWasPreparedBeforeHasItsPlan) {
   find(text);
   EXPECT_EQ(statement_.plan, plan.get());
   EXPECT_TRUE(statement_.form.empty());
-  learn(nullptr, false, 6);  // it has its number, whoever gave it
+  learn(nullptr, false, 6);  // it has its id, whoever assigned it
   EXPECT_TRUE(fast(execution(6, longlong, bytes(int64_t{43}))));
   EXPECT_EQ(statement_.plan, plan.get());
   EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
@@ -327,7 +327,7 @@ TEST_F(MySqlSessionTest, TheServerReportsLongDataThatFailedToCome) {
   fast(execution(5, longlong, bytes(int64_t{1})));
   find(packet('\x18', bytes(uint32_t{0xffffffff}) + std::string(2, '\x07') + "x"));
   EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
-  learn(nullptr, false, 0);  // it did not come so far
+  learn(nullptr, false, 0);  // it was not executed
   EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
   EXPECT_FALSE(fast(execution(5, longlong, bytes(int64_t{1}))));
   find(packet('\x1a', bytes(uint32_t{5})));
@@ -338,7 +338,7 @@ TEST_F(MySqlSessionTest, TheServerReportsLongDataThatFailedToCome) {
 TEST_F(MySqlSessionTest, OtherTypesMayHaveComeInACommandThatIsNotRead) {
   const std::string binding = execution(5, longlong, bytes(int64_t{1}));
   std::string odd = binding;
-  odd[4 + 1 + 4 + 1 + 4 + 1] = '\2';  // the server takes it for a yes
+  odd[4 + 1 + 4 + 1 + 4 + 1] = '\2';  // the server treats it as true
   for (const std::string &other : {packet('\xfa', bytes(uint32_t{5}) + "\x80" + '\0' + longlong + '\0'), odd}) {
     prepare(5, std::make_shared<ToyPlan>(1));
     fast(binding);

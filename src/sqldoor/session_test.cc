@@ -49,7 +49,7 @@ class SessionTest : public ::testing::Test {
     server().last = {};
   }
   const Statement &statement(size_t at = 0) { return *batch_.ops()[at].statement; }
-  /// The server has served the collected statement, and this is learnt from it.
+  /// The server has answered the collected statement, and this is learnt from it.
   void learn(Learnt learnt) {
     server().last = std::move(learnt);
     settle();

@@ -1,4 +1,4 @@
-// coprocess.h: an SQL client in a process of its own, so that a test inside the server can be somebody else, too.
+// coprocess.h: an SQL client in a process of its own, so that a test inside the server can act as another client.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ class Coprocess {
   Coprocess(const Coprocess &) = delete;
   Coprocess &operator=(const Coprocess &) = delete;
 
-  /// Runs statements and waits for the last; false if one failed, as the client then ends.
+  /// Runs statements and waits for the last; returns false if one failed, which ends the client.
   bool run(const std::string &statements);
   /// Runs statements; returns their answers, columns separated by tabs, rows ended by newlines.
   std::string ask(const std::string &statements);

@@ -1,4 +1,4 @@
-// plan_functions.cc: SQL functions for tests that show what Postern makes of a statement in the caller's session:
+// plan_functions.cc: SQL functions for tests that show Postern's plan for a statement in the caller's session:
 //
 //   SELECT postern_form('reads', 'SELECT name FROM users WHERE id = 5 LIMIT 1')
 //   -> name from test.users where id= ?0 limit ?1 (2)
@@ -27,7 +27,7 @@ bool is_to_be_prepared(Bytes text) {
   return text.find('?') != Bytes::npos;
 }
 
-/// Without its literals, but for a text to be prepared. False: the normaliser leaves it to the server.
+/// Reads a text without its literals, except one for PREPARE. Returns false if the normaliser leaves it to the server.
 bool read_form(Bytes text, std::string &form) {
   postern::sqldoor::NormalText normal;
   const bool prepared = is_to_be_prepared(text);

@@ -1,5 +1,5 @@
-// Finds with two ends, and by the beginning of a text, compared with what SQL answers: BETWEEN, LIKE 'p%', ORDER BY
-// DESC and LIMIT, over random rows of many types and collations, in whole and in partitioned tables.
+// Finds with two bounds, and by the beginning of a text, compared with SQL's answers: BETWEEN, LIKE 'p%', ORDER BY DESC
+// and LIMIT, over random rows of many types and collations, in whole and in partitioned tables.
 #include <algorithm>
 #include <random>
 #include <sstream>
@@ -47,7 +47,7 @@ class ServerRanges : public ExecutorTest<ServerFixture> {
   Texts ask(const std::string &statement) { return split(fixture_.sql.ask(statement), '\n'); }
 
   const std::string &any_of(const Texts &texts) { return texts[random_() % texts.size()]; }
-  /// Up to so many of them, one after the other.
+  /// Up to so many texts, joined.
   std::string joined(const Texts &texts, size_t count) {
     std::string text;
     for (size_t i = random_() % (count + 1); i != 0; --i) text += any_of(texts);
@@ -62,8 +62,7 @@ class ServerRanges : public ExecutorTest<ServerFixture> {
   std::mt19937 random_{2010};
 };
 
-/// Letters that collations treat in their own ways: contractions, expansions, letters that are ignored or sort below a
-/// space.
+/// Letters with special collation rules: contractions, expansions, letters that are ignored or sort below a space.
 const Texts letters = {"a", "A",        "b", "c",        "C",  "h",        "ch", "Ch", "l",        "ll",
                        "z", "\xC5\xBE", "s", "\xC3\x9F", "ss", "\xC3\xA5", "aa", "e",  "\xC3\xA9", "\xCC\x81",
                        " ", "\t",       "%", "_",        "\\", "1",        "dz", "d"};
@@ -79,7 +78,7 @@ void ServerRanges::compare_prefixes(const std::string &charset, const std::strin
   std::string rows = "(NULL)";
   for (int i = 0; i < 150; ++i)
     rows += ", (LEFT(CONVERT(_utf8mb4 X'" + hex(joined(letters, 6)) + "' USING " + charset + "), 8))";
-  // Characters that the set lacks become question marks.
+  // Characters that the character set lacks become question marks.
   sql("SET sql_mode = ''; INSERT INTO contract.texts (k) VALUES " + rows + "; UPDATE contract.texts SET g = id % 3");
   sql("INSERT INTO contract.prefixes (p) SELECT DISTINCT LEFT(k, id % 4) FROM contract.texts WHERE k IS NOT NULL LIMIT "
       "40");
@@ -176,7 +175,7 @@ void ServerRanges::compare_ranges(const std::string &type, const Texts &values, 
               .until_included = until_included || !bounded};
     if (bounded) find.until = grouped ? std::span<const Value>(ends) : std::span<const Value>(ends).last(1);
     else if (grouped) find.until = std::span<const Value>(ends).first(1);
-    // NULL is below every end for us, and beyond each for SQL.
+    // NULL is below every bound for the door, and outside every range in SQL.
     if (grouped && down && !bounded) where = "(" + where + " OR (g = 1 AND k IS NULL))";
     else if (down && !bounded) where = "(" + where + " OR k IS NULL)";
     if (whole && random_() % 2 == 0) {

@@ -17,7 +17,7 @@ void run_suite() {
   char *arguments[] = {name.data(), report.data(), nullptr};
   int count = 2;
   testing::InitGoogleTest(&count, arguments);
-  [[maybe_unused]] const int failed = RUN_ALL_TESTS();  // the report has it
+  [[maybe_unused]] const int failed = RUN_ALL_TESTS();  // the report contains it
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Scripts and locks in a real server: changes by others to the rows, and to the thread, between two steps and during a
-// wait; and the rows after a step is undone.
+// Scripts and locks in a real server: other clients change the rows, and the thread, between two steps and during a
+// wait; and the rows after a step is rolled back.
 #include <functional>
 #include <string>
 #include <thread>
@@ -16,7 +16,7 @@ class ServerScripts : public ScriptTest<ServerFixture> {
   void sql(const std::string &statements) { EXPECT_TRUE(fixture_.sql.run(statements)) << statements; }
   std::string ask(const std::string &statements) { return fixture_.sql.ask(statements); }
 
-  /// Runs statements on a connection of their own; false if one failed.
+  /// Runs statements on a new connection; returns false if one failed.
   static bool elsewhere(const std::string &statements) { return Coprocess().run(statements); }
   /// Waits until `question` has an answer, which it returns without its end.
   static std::string await(const std::string &question) {
@@ -32,7 +32,7 @@ class ServerScripts : public ScriptTest<ServerFixture> {
   static constexpr const char *alter_waits =
       "SELECT id FROM information_schema.processlist WHERE info LIKE 'ALTER%' AND state LIKE 'Waiting for table%'";
 
-  /// These steps, with something done before the step of that number.
+  /// The steps, with `done` called before step number `at`.
   TestScript interrupted(Steps steps, int at, std::function<void()> between) {
     return TestScript([steps = std::move(steps), at, between = std::move(between)](int next) {
       if (next == at) between();
@@ -217,7 +217,7 @@ TEST_F(ServerScripts, AScriptGivesWayToAnAlterThatCameFirstAndBeginsAnew) {
     const Script::Step begins = has_looked ? looks : inserting(slot, "1001");
     TestScript its = interrupted({begins, inserting(other, has_looked ? "3" : "2"), {}}, 1, [&] {
       if (!std::exchange(first, false)) return;
-      // Holds the table by a reader, or by the script's own read.
+      // Makes another reader, or the script's own read, lock the table.
       if (!has_looked) sql("BEGIN; SELECT * FROM contract.u");
       alter = std::thread([] { EXPECT_TRUE(elsewhere("ALTER TABLE contract.u ENGINE = InnoDB, ALGORITHM = COPY")); });
       await(alter_waits);

@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "server_fixture.h"
 
-/// The server's own.
+/// A function of the server.
 extern "C" const char *mysql_errno_to_sqlstate(unsigned number);
 
 namespace postern::contract_test {
@@ -26,7 +26,7 @@ class ServerTables : public ExecutorTest<ServerFixture> {
   void sql(const std::string &statements) { EXPECT_TRUE(fixture_.sql.run(statements)) << statements; }
   std::string ask(const std::string &statements) { return fixture_.sql.ask(statements); }
 
-  /// A slot on `contract.<table>` with the key of its rows for an index.
+  /// A slot on `contract.<table>` whose row's key is looked up in an index.
   TableSlot &keyed(std::string_view table, std::vector<Bytes> columns, std::string_view index = "PRIMARY") {
     return opened({"contract", table, index, std::move(columns), {}, 1});
   }
@@ -35,7 +35,7 @@ class ServerTables : public ExecutorTest<ServerFixture> {
     run_all();
     return reply.failure;
   }
-  /// An insert that writes column 1 of a row that is there.
+  /// An insert that overwrites column 1 of an existing row.
   HeardReply &overwrite(TableSlot &slot, std::string_view key, std::string_view value) {
     return decide(slot, {Value::of(key), Value::of(value)}, [value](Row, Draft &next) {
       next.set(1, Value::of(value));
@@ -56,7 +56,7 @@ class ServerTables : public ExecutorTest<ServerFixture> {
         slot, {.comparison = Comparison::at_least, .limit = all_rows}, [](Row, Draft &) { return Decision::erase; },
         false, true);
   }
-  /// Runs the only op: among others first, which it cannot be, then alone.
+  /// Runs the only op: first among others, which must fail, then alone.
   void run_left_alone() {
     run();
     EXPECT_EQ(batch_.ops()[0].progress, Progress::needs_own_run);
@@ -135,7 +135,7 @@ TEST_F(ServerTables, TheKeyIsWhateverTheIndexIsNow) {
 }
 
 TEST_F(ServerTables, AnotherUniqueKeyLeadsToNobodyElsesRow) {
-  // The other keys come first, so that the storage engine meets rows by them first.
+  // The other keys come first, so that the storage engine meets existing rows by them first.
   sql("CREATE OR REPLACE TABLE contract.others (id INT AUTO_INCREMENT PRIMARY KEY, k VARCHAR(10) NOT NULL, v "
       "VARCHAR(20),"
       "UNIQUE v (v), UNIQUE k (k)); INSERT INTO contract.others (k, v) VALUES ('a', 'one'), ('b', 'two')");
@@ -256,7 +256,7 @@ TEST_F(ServerTables, DecidesInEveryKindOfTable) {
 
 TEST_F(ServerTables, ExtendsWithinTheColumnsBounds) {
   const struct {
-    std::string type, old, bytes, at_end, at_front;  // the contents then; the message where it cannot be
+    std::string type, old, bytes, at_end, at_front;  // the contents after the op; the error message if it must fail
   } cases[] = {
       {"VARCHAR(6)", "'abc'", "xyz", "abcxyz", "xyzabc"},
       {"VARCHAR(5)", "'abc'", "xyz", "Data too long for column 'v'", "Data too long for column 'v'"},
@@ -356,7 +356,7 @@ TEST_F(ServerTables, DecidingTakesThePrivilegesOfItsChanges) {
   TableSlot &slot = keyed("t", {"id", "v", "n"});
   const auto failure_with = [&](const std::string &privileges, bool reads_old_values) {
     sql("REVOKE ALL PRIVILEGES, GRANT OPTION FROM decider; GRANT " + privileges + " ON contract.t TO decider");
-    // So long the engine may go by its cached rights, and not longer: the test is about their end.
+    // The engine may use cached rights for this time, and no longer: the test checks their end.
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::privileges_hold_ms));
     const Value values[] = {Value::of("8"), Value::of("x")};
     TestEdit edit([](Row, Draft &) { return Decision::keep; });
@@ -394,7 +394,7 @@ void run_to_the_end(Executor &executor, Op op, HeardReply &reply) {
 }
 
 TEST_F(ServerTables, NoDecisionIsLostBetweenInsertsAndDeletes) {
-  // Every value that is ever added is found in the end: in a row, with whoever deleted it, or in `taken` by SQL.
+  // Every added value is found in the end: in a row, at the client that deleted its row, or in `taken` by SQL.
   sql("CREATE OR REPLACE TABLE contract.counts (id INT AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, n INT NOT NULL, "
       "UNIQUE k (k));"
       "CREATE OR REPLACE TABLE contract.taken (n INT NOT NULL);"

@@ -1,4 +1,4 @@
-// Units in a real server: with tables with triggers, SQL that changes the same rows, and KILL.
+// Units in a real server: on tables with triggers, with SQL that changes the same rows, and KILL.
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,13 +30,13 @@ class ServerUnits : public ExecutorTest<ServerFixture> {
     for (const Op &op : batch_.ops()) EXPECT_EQ(op.progress, Progress::done);
     batch_.clear();
   }
-  /// Runs statements on another connection once a transaction waits for a row; what answers them with that of the
-  /// transaction that waits in place of `?`.
+  /// Once a transaction waits for a row, runs statements on another connection, with the waiting transaction's id in
+  /// place of `?`.
   std::thread when_a_row_is_waited_for(std::string statements) {
     return std::thread([this, statements] {
       Coprocess observer;
       std::string waiting;
-      // The server keeps what INNODB_TRX says for a tenth of a second: that may be of an earlier test.
+      // The server caches INNODB_TRX for a tenth of a second: it may show an earlier test's.
       EXPECT_TRUE(observer.run("DO SLEEP(0.2)"));
       for (int i = 0; i < 2'000 && waiting.empty(); ++i) {
         waiting = observer.ask(

@@ -1,5 +1,5 @@
-// The engine's description of columns, of every type that there is, left in a table of the server for
-// tests/integration/engine/test_contract.py to compare with SQL's description of the same columns.
+// Stores the engine's descriptions of columns of every type in a table of the server;
+// tests/integration/engine/test_contract.py compares them with SQL's descriptions of the same columns.
 #include <string>
 #include <vector>
 

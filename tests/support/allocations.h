@@ -1,4 +1,4 @@
-// allocations.h: counts the calling thread's allocations, and lets memory run out. It replaces operator new, so that
+// allocations.h: counts the calling thread's allocations, and makes allocations fail. It replaces operator new, so only
 // one source of a program includes it.
 //
 //   const uint64_t before = allocations;  // of this thread; and allocated_bytes
@@ -25,7 +25,7 @@ inline std::atomic<uint32_t> allocations_per_failure{0};
 inline std::atomic<uint64_t> allocation_dice{0};
 inline std::atomic<uint64_t> allocations_failed{0};
 
-/// A thread with unlimited memory.
+/// While it exists, its thread's allocations do not fail.
 class Spared {
  public:
   Spared() { allocations_spared = true; }
@@ -41,7 +41,7 @@ inline void fail_allocations(uint32_t one_in, uint64_t seed) {
   allocation_dice = seed;
   allocations_per_failure = one_in;
 }
-/// Whether the failure asked for has not come yet.
+/// Whether the requested failure has not happened yet.
 inline bool failure_is_ahead() {
   return allocations_until_failure > 0;
 }
@@ -72,7 +72,7 @@ inline void *allocate_or_throw(size_t size) {
 
 }  // namespace postern
 
-// Not in line: the compiler would warn of free() for memory that it knows to come from operator new.
+// Not inlined: the compiler would warn of free() for memory that it knows to come from operator new.
 [[gnu::noinline]] void *operator new(size_t size, const std::nothrow_t &) noexcept {
   return postern::allocate(size);
 }

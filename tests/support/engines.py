@@ -9,7 +9,7 @@ KEYS = "PRIMARY KEY (id), KEY k (k)"
 SHAPE = f"({COLUMNS}, {KEYS})"
 ROWS = [(i, i * 10 if i % 5 else None, f"v{i:02}", i * 100) for i in range(1, 21)]
 LOADED = ("ha_archive", "ha_blackhole", "ha_federatedx", "ha_sphinx")
-# A user who may log in over the network, for engines that store their rows in another server.
+# A user that may log in over the network, for engines that store their rows in another server.
 FAR = "CREATE USER IF NOT EXISTS far IDENTIFIED BY 'far'", "GRANT ALL ON *.* TO far"
 
 

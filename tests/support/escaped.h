@@ -1,4 +1,4 @@
-// escaped.h: bytes as printable text, \t \n \r \\ and \xNN, the way the transcripts and decisions write them.
+// escaped.h: bytes as printable text, with \t \n \r \\ and \xNN, as transcripts and decisions write them.
 #pragma once
 
 #include <cstdio>

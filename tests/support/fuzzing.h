@@ -1,5 +1,5 @@
-// fuzzing.h: what fuzzers have in common: how they complain, and the promise that requests are the same however their
-// bytes are cut.
+// fuzzing.h: shared by fuzzers: how they report a failure, and the check that requests are the same however their bytes
+// are cut.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace postern::test {
 
-/// Ends the program if `holds` is false. `where`: the bytes that break the promise, if they help to see why.
+/// Ends the program if `holds` is false. `where`: the bytes that violate it, if they help to see why.
 inline void require(bool holds, const char *what, std::string_view where = {}) {
   if (holds) return;
   std::fprintf(stderr, "broken promise: %s%s%s\n", what, where.empty() ? "" : ": ", escaped(where).c_str());
   std::abort();
 }
 
-/// A Receiver that was given the pieces one by one.
+/// A Receiver that has got the pieces one by one.
 template <class Receiver>
 Receiver received(std::initializer_list<std::string_view> pieces) {
   Receiver receiver;
@@ -27,7 +27,7 @@ Receiver received(std::initializer_list<std::string_view> pieces) {
   return receiver;
 }
 
-/// The first byte of an input chooses where the rest is cut in two. Returns the receiver of the whole.
+/// The first byte of an input chooses where the rest is cut in two. Returns the receiver that got the whole.
 template <class Receiver>
 Receiver received_in_any_pieces(std::string_view input) {
   const auto choice = static_cast<unsigned char>(input[0]);

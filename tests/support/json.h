@@ -1,5 +1,4 @@
-// json.h: the JSON of test vectors and transcripts, each character of whose strings (U+0000 to U+00FF) stands for a
-// byte.
+// json.h: the JSON of test vectors and transcripts: each character of a string (U+0000 to U+00FF) stands for a byte.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +9,7 @@ namespace postern::test {
 
 using Json = nlohmann::json;
 
-/// The bytes that the characters of a string, which is UTF-8, stand for.
+/// The bytes for which the characters of a UTF-8 string stand.
 inline std::string bytes_for(const std::string &characters) {
   std::string bytes;
   for (size_t at = 0; at < characters.size(); ++at) {
@@ -22,7 +21,7 @@ inline std::string bytes_for(const std::string &characters) {
   return bytes;
 }
 
-/// Reads a text or a stream; strings become the bytes that they stand for.
+/// Parses a text or a stream; each string becomes its bytes.
 template <typename Input>
 Json read_json(Input &&input) {
   return Json::parse(std::forward<Input>(input), [](int, Json::parse_event_t, Json &parsed) {
@@ -31,14 +30,14 @@ Json read_json(Input &&input) {
   });
 }
 
-/// A member of an object; null where it has none.
+/// A member of an object; null if it is missing.
 inline const Json &member(const Json &object, const char *name) {
   static const Json none;
   const auto found = object.find(name);
   return found == object.end() ? none : *found;
 }
 
-/// The bytes of a string, as long as the JSON lives; none of null.
+/// The bytes of a string, valid as long as the JSON; none for null.
 inline const std::string &bytes_of(const Json &json) {
   static const std::string none;
   return json.is_null() ? none : json.get_ref<const std::string &>();

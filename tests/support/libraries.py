@@ -40,7 +40,7 @@ def of_another_build(library):
 
 
 def renamed(content, name, other):
-    """A library that imports another function, whose name is no longer."""
+    """A library that imports another function, with a name that is not longer."""
     assert len(other) <= len(name)
     text = b"\0" + name.encode() + b"\0"
     assert content.count(text) >= 1

@@ -1,5 +1,5 @@
-// lone_connection.h: LoneConnection, one connection of a door without the door: it takes a session through turns
-// the way a worker and a scan thread do, on the calling thread and without a socket.
+// lone_connection.h: LoneConnection, one connection without a door: it takes a session through turns as a worker and a
+// scan thread do, on the calling thread and without a socket.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class LoneConnection {
     return take_replies();
   }
 
-  /// What is answered once the session was woken, and what others have for its client; nothing if it still sleeps.
+  /// The answers after the session was woken, and messages from others to its client; nothing if it still sleeps.
   std::string look_again() { return send({}); }
   /// The answers after it has slept until wake_ms().
   std::string sleep_on() {
@@ -53,17 +53,17 @@ class LoneConnection {
 
   /// The session closed the connection, or a reply could not be finished.
   bool closed() const { return closed_; }
-  /// Finds that went through the slow lane.
+  /// The number of finds that went through the slow lane.
   uint64_t slow_finds() const { return slow_finds_; }
   Session &session() { return *session_; }
   Batch &batch() { return batch_; }
   Output &output() { return output_; }
 
-  /// Between two looks at ops that are not done: what gets a busy table free in the end.
+  /// Called between two tries of unfinished ops: makes a busy table free in the end.
   void (*when_busy)(void *) = nullptr;
   void *when_busy_argument = nullptr;
   uint32_t ops_max = limits::ops_per_connection_max;
-  /// In the slow lane every so many calls of the valve ask for a pause.
+  /// In the slow lane the valve asks for a pause at every such number of calls.
   uint32_t pause_every = 3;
 
  private:
@@ -81,7 +81,7 @@ class LoneConnection {
     bool ended = false;
   };
 
-  /// Lets everything out, like a client that reads at once.
+  /// Sends everything, like a client that reads at once.
   class OpenValve final : public Valve {
    public:
     explicit OpenValve(LoneConnection &connection) : connection_(connection) {}

@@ -1,4 +1,4 @@
-"""Random INSERT and REPLACE of rows whose keys may exist already."""
+"""Random INSERT and REPLACE of rows with keys that may exist already."""
 import random
 
 from support import random_values

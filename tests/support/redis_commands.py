@@ -295,7 +295,7 @@ def without_minus_zero(value):
 
 
 def is_undefined(words):
-    """Redis 7.0 negates a rank whose negative does not exist; later versions refuse it, as the door does."""
+    """Redis 7.0 negates a rank that has no negative; later versions refuse it, as the door does."""
     return words[0].lower() == b"lpos" and b"-9223372036854775808" in words
 
 

@@ -1,5 +1,5 @@
-// replay_corpus.cc: main() for a fuzzer without libFuzzer: runs it once over every file of the folders named, so
-// that what fuzzing once found is tried by every test run, with any compiler.
+// replay_corpus.cc: main() for a fuzzer without libFuzzer: runs it once over every file of the named folders, so that
+// every test run, with any compiler, repeats the inputs that fuzzing once found.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
       if (!entry.is_regular_file()) continue;
       std::ifstream file(entry.path(), std::ios::binary);
       const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-      // Printed before, so that a crash names its file.
+      // Printed before the run, so that a crash names its file.
       std::printf("%s\n", entry.path().c_str());
       std::fflush(stdout);
       LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());

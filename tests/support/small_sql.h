@@ -1,7 +1,7 @@
-// small_sql.h: enough SQL to make the tables of the tests in a FakeEngine: `create table` with integer, varchar
+// small_sql.h: enough SQL to create the tables of the tests in a FakeEngine: `create table` with integer, varchar
 // and text columns and plain or FULLTEXT keys, `create or replace view`, and `insert into ... values`.
 //
-// Whatever goes beyond that is refused, so that a test with, say, a prefix index is left to a real server.
+// Other statements are refused, so that a test with, say, a prefix index is left to a real server.
 #pragma once
 
 #include <cctype>
@@ -17,7 +17,7 @@ class SmallSql {
  public:
   SmallSql(FakeEngine &engine, std::string_view database) : engine_(engine), database_(database) {}
 
-  /// False if the statement says something the fake engine cannot represent.
+  /// Returns false if the fake engine cannot represent the statement.
   bool run(std::string_view statement) {
     statement_ = statement;
     at_ = 0;
@@ -52,7 +52,7 @@ class SmallSql {
     return true;
   }
 
-  /// A column or an index.
+  /// Parses a column or an index.
   bool item(std::vector<FakeEngine::Column> &columns, std::vector<FakeEngine::Index> &indexes) {
     std::string name = word();
     if (name == "primary") return take("key") && index("PRIMARY", indexes);
@@ -136,7 +136,7 @@ class SmallSql {
     return found;
   }
 
-  /// The word or sign, if it is what comes next.
+  /// Consumes the word or sign if it comes next.
   bool take(std::string_view wanted) {
     next();
     const size_t before = at_;

@@ -1,5 +1,5 @@
-// tls.h: the other end of a TLS connection for unit tests: TestCertificate, a self-signed one in files of its own, and
-// TlsPeer, a client over a socket that the test drives step by step.
+// tls.h: the other end of a TLS connection for unit tests: TestCertificate, a self-signed certificate in files of its
+// own, and TlsPeer, a client over a socket that the test drives step by step.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace postern::test {
 
-/// Removed with the object.
+/// The files are removed with the object.
 class TestCertificate {
  public:
   explicit TestCertificate(const std::string &subject) : path_("/tmp/postern-tls-XXXXXX") {
@@ -29,7 +29,7 @@ class TestCertificate {
   TestCertificate(const TestCertificate &) = delete;
   TestCertificate &operator=(const TestCertificate &) = delete;
 
-  /// Key and certificate in one file.
+  /// The path of one file with key and certificate.
   const std::string &path() const { return path_; }
 
   void replace(const std::string &subject) const {
@@ -71,7 +71,7 @@ struct PeerOptions {
   SSL_SESSION *session = nullptr;
 };
 
-/// Works as the socket does: at once if it is non-blocking. Certificates are not verified.
+/// Blocks or not as its socket does. Certificates are not verified.
 class TlsPeer {
  public:
   explicit TlsPeer(int fd, const PeerOptions &options = {})
@@ -90,20 +90,20 @@ class TlsPeer {
   SSL *ssl() const { return ssl_.get(); }
   bool connected() const { return SSL_is_init_finished(ssl_.get()) == 1; }
 
-  /// A step of the handshake: 1 done, 0 it must wait, -1 failed.
+  /// A step of the handshake: 1 done, 0 must wait, -1 failed.
   int step() {
     ERR_clear_error();
     const int returned = SSL_do_handshake(ssl_.get());
     return returned == 1 ? 1 : waits(returned) ? 0 : -1;
   }
-  /// How many bytes left.
+  /// Returns the number of bytes sent.
   size_t send(std::string_view text) {
     ERR_clear_error();
     size_t put = 0;
     SSL_write_ex(ssl_.get(), text.data(), text.size(), &put);
     return put;
   }
-  /// What came, at most `bytes`; nothing if there is nothing, or the end.
+  /// Returns at most `bytes` received bytes; empty if there are none, or at the end.
   std::string read(size_t bytes = size_t{1} << 16) {
     ERR_clear_error();
     std::string text(bytes, '\0');
@@ -113,7 +113,7 @@ class TlsPeer {
     text.resize(got);
     return text;
   }
-  /// Whether the other end ended TLS politely.
+  /// Whether the other end sent close_notify.
   bool ended() const { return last_error_ == SSL_ERROR_ZERO_RETURN; }
 
   std::string server_name() const {

@@ -10,7 +10,7 @@ namespace {
 
 class CommitDelayTest : public ::testing::Test {
  protected:
-  /// How long it waits if nobody comes.
+  /// The wait if no client comes.
   int64_t waits_us(bool others_read = false) {
     const int64_t began_us = clock_us();
     if (!delay_.begin(0, others_read)) return 0;

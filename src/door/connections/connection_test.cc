@@ -30,7 +30,7 @@ class ConnectionPhases : public ::testing::Test {
     return {channel(), descriptors::Held(), protocol_, true, tls, sleepers_, *roster_};
   }
 
-  /// As a receive would: bytes, and their result.
+  /// Acts as a receive: bytes, and their result.
   static void receive(Connection &connection, Bytes bytes, Result result = Result::some) {
     const std::span<char> room = connection.input.room(100);
     std::copy(bytes.begin(), bytes.end(), room.begin());

@@ -7,7 +7,7 @@
 namespace postern::door {
 namespace {
 
-/// Of a thread that is started now.
+/// The stack size of a new thread.
 size_t stack_bytes() {
   size_t bytes = 0;
   Thread thread;

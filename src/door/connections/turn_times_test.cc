@@ -86,7 +86,7 @@ TEST_F(TurnTimesTest, AFormMayDieBeforeTheTurnEnds) {
 TEST(FormTimes, TheGainIsByTheLeastThatTheServerTook) {
   FormTimes form;
   const uint64_t before_us = FormTimes::spared_us();
-  form.add_by_worker(1, 5'000);  // nobody knows what it would take
+  form.add_by_worker(1, 5'000);  // the time on a worker is unknown
   form.add_by_server(1, 90'000);
   form.add_by_server(1, 30'000);
   form.add_by_worker(100, 10'000);

@@ -68,13 +68,13 @@ TEST(Permits, TurnsAreTakenInOrder) {
   }
   for (std::thread &one : all) one.join();
   EXPECT_EQ(total, static_cast<uint64_t>(threads * turns));
-  // All are there again.
+  // All permits are free again.
   Permit permit(&permits);
   permit.take();
   permit.give_back();
 }
 
-/// Never more at a time than there are, but for those that have waited for long.
+/// At most as many holders as permits, except those that have waited for long.
 TEST(Permits, ManyThreadsShareAFew) {
   constexpr int count = 2;
   Permits permits(count);
@@ -96,7 +96,7 @@ TEST(Permits, ManyThreadsShareAFew) {
   stop = true;
   for (std::thread &one : all) one.join();
   EXPECT_EQ(running, 0);
-  // None got lost, and none was made.
+  // No permit was lost, and none was made.
   Permit one(&permits), two(&permits), three(&permits);
   one.take();
   two.take();

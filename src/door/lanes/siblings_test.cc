@@ -14,7 +14,7 @@
 namespace postern::door {
 namespace {
 
-/// A worker's poller, and an event of it that comes by call.
+/// A worker's poller, and its event that arrives by call.
 struct Loop {
   Loop() { poller.add(event.fd(), net::Poller::readable, nullptr); }
   net::Poller poller;
@@ -26,7 +26,7 @@ void end_turn(Sibling &sibling, int64_t now_us, bool goes_on) {
   sibling.end_turn(now_us, goes_on);
 }
 
-/// A worker that runs, and another.
+/// A running worker, and another.
 class SiblingsTest : public testing::Test {
  protected:
   /// Each waits for at most `stepped_back_us_max`.
@@ -36,20 +36,20 @@ class SiblingsTest : public testing::Test {
     other.begin_turn(clock_us());
     end_turn(other, clock_us(), false);
   }
-  /// How long the end of the turn takes for the one that runs.
+  /// The duration of the running worker's end of turn.
   int64_t end_turn_us(bool goes_on) {
     const int64_t began_us = clock_us();
     end_turn(runs, clock_us(), goes_on);
     return clock_us() - began_us;
   }
-  /// The least of some times, of which a busy machine lengthens others.
+  /// The shortest of several durations; a busy machine lengthens others.
   static int64_t least_us(auto measure) {
     int64_t least = INT64_MAX;
     for (int i = 0; i < 20; ++i) least = std::min(least, measure());
     return least;
   }
-  /// Whether the one that runs waits as long as it may, after the other has done that. A busy machine may let the other
-  /// seem to be asleep, so that it is tried again.
+  /// Whether the running worker waits as long as it may after the other did `leave_other`. On a busy machine the other
+  /// may seem to be asleep, so the test repeats.
   bool is_waited_for(auto leave_other) {
     for (int i = 0; i < 100; ++i) {
       leave_other();
@@ -64,13 +64,13 @@ class SiblingsTest : public testing::Test {
   Sibling other{siblings, other_loop.poller.fd()};
 };
 
-/// Nothing but a turn of the other ends the wait before the test does.
+/// Only a turn of the other ends the wait before the test does.
 class PatientSiblingsTest : public SiblingsTest {
  protected:
   PatientSiblingsTest() : SiblingsTest(60'000'000) {}
 };
 
-/// The thread stands for the kernel, which lets the other run a little later.
+/// The thread acts as the kernel, which lets the other run a little later.
 TEST_F(PatientSiblingsTest, OneThatHasRunForLongStepsBackUntilTheReadyOneHasHadItsTurn) {
   other_loop.event.wake();
   for (int i = 0; i < 10; ++i) {
@@ -92,7 +92,7 @@ TEST_F(PatientSiblingsTest, OneThatHasRunForLongStepsBackUntilTheReadyOneHasHadI
   }
 }
 
-/// Whoever is about to sleep leaves the processor to the other anyway.
+/// A worker that is about to sleep yields the processor anyway.
 TEST_F(SiblingsTest, OneWithoutEventsSleepsAndDoesNotStepBack) {
   other_loop.event.wake();
   EXPECT_LT(least_us([&] {
@@ -102,7 +102,7 @@ TEST_F(SiblingsTest, OneWithoutEventsSleepsAndDoesNotStepBack) {
             limits::stepped_back_us_max);
 }
 
-/// Whoever it wakes at the end of its turn may run in its place.
+/// A thread that it wakes at the end of its turn may run in its place.
 TEST_F(SiblingsTest, OneThatTheKernelInterruptsAfterItsTurnIsWaitedFor) {
   other_loop.event.wake();
   EXPECT_TRUE(is_waited_for([&] {
@@ -125,11 +125,11 @@ TEST_F(SiblingsTest, NobodyWaitsForOneThatRuns) {
 TEST_F(SiblingsTest, OneThatDoesNotComeToRunIsWaitedForNotLong) {
   other_loop.event.wake();
   EXPECT_TRUE(is_waited_for([&] { leave_other_ready(); }));
-  // It has been forgotten: the end of the other's turn calls nobody.
+  // The other has been forgotten: its end of turn calls nobody.
   leave_other_ready();
 }
 
-/// Two loops with events at all times, on whatever processors: each goes on, and none waits for the other in vain.
+/// Two loops with events at all times, on any processors: both progress, and neither waits for the other in vain.
 TEST(SiblingsOfThreadsTest, TwoThatAreAlwaysReadyTakeTurns) {
   Siblings siblings(limits::stepped_back_us_max);
   Loop loops[2];
@@ -153,7 +153,7 @@ TEST(SiblingsOfThreadsTest, TwoThatAreAlwaysReadyTakeTurns) {
   for (std::thread &one : threads) one.join();
 }
 
-/// Siblings come and go while others look for one that is ready.
+/// Siblings come and go while others look for a ready one.
 TEST(SiblingsOfThreadsTest, OneThatEndsReleasesWhoeverWaitsForIt) {
   Siblings siblings(limits::stepped_back_us_max);
   Loop loop, other_loop;

@@ -9,7 +9,7 @@
 namespace postern::door {
 namespace {
 
-/// Tries at the given time; false if refused. Leaves the time there.
+/// Tries at the given time; returns false if refused, and stores the time.
 bool fail(Throttle &throttle, Bytes place, Bytes user, int64_t &now_ms) {
   const Throttle::Verdict verdict = throttle.ask(place, user, now_ms);
   if (verdict.refused) return false;

@@ -1,4 +1,4 @@
-// The contract's suite over the engine in memory, and what that engine can do besides.
+// The contract's suite over the fake engine, and features of that engine alone.
 #include "contract/testing/executor_contract_suite.h"
 
 #include <sys/eventfd.h>

@@ -7,7 +7,7 @@
 namespace postern::sql {
 namespace {
 
-/// Grants `granted`, and notes the rights that it was asked for.
+/// Grants `granted`, and records the rights that were checked.
 struct Grants {
   Rights granted = 0;
   std::vector<Rights> asked{};

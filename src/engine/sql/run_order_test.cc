@@ -25,7 +25,7 @@ struct Noted final : Reply {
   Failure failure = Failure::none;
 };
 
-/// Does with each op as the test says, and writes down the calls.
+/// Handles each op as the test says, and records the calls.
 struct Hands {
   struct Fate {
     Progress progress = Progress::done;
@@ -75,7 +75,7 @@ class RunOrderTest : public testing::Test {
       hands_.ops[i].verb = verb;
       hands_.ops[i].connection = static_cast<uint32_t>(connections[i]);
       hands_.ops[i].reply = &hands_.replies[i];
-      hands_.ops[i].progress = Progress::paused;  // what an earlier run has left
+      hands_.ops[i].progress = Progress::paused;  // left by an earlier run
     }
     watcher_.first = hands_.ops.data();
   }

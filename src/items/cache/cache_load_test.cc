@@ -1,4 +1,4 @@
-// A cache that is full, and one that threads share.
+// A full cache, and one that threads share.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -36,7 +36,7 @@ TEST(CacheMemory, IsAsLargeAsItReports) {
     const size_t taken = mallinfo2().uordblks + mallinfo2().hblkhd - before;
     EXPECT_GT(cache->counts().evictions, 0u) << value_bytes;
     EXPECT_LE(cache->counts().bytes, cache->bytes_max()) << value_bytes;
-    // Large values are mapped by the page.
+    // Large values are allocated in whole pages.
     EXPECT_LE(taken, cache->bytes_max() + cache->bytes_max() / 50) << value_bytes;
   }
 }
@@ -57,10 +57,10 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
       command.action = ItemAction::increment;
       command.creates = true;
       command.initial = 1;
-      // Read all the time, so it stays, however the others push.
+      // It is read all the time, so it stays, however many others come.
       cache->carry_out(shared, command, ++cas, start, copy);
       const std::string key = std::to_string(random() % 500);
-      // A value of one letter repeated; whoever sees two letters sees a write half done.
+      // A value is one letter repeated; a reader that sees two letters sees a half-done write.
       const std::string value(random() % 10'000, static_cast<char>('a' + random() % 26));
       command = ItemCommand{};
       command.key = key;

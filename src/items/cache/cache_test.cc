@@ -38,7 +38,7 @@ class CacheTest : public testing::Test {
   Result result_of(ItemAction action, Bytes key, Bytes value = "") {
     return run(command_of(action, key, value)).result;
   }
-  /// The value, or how it was missed.
+  /// The value, or the reason of the miss.
   std::string get(Bytes key) {
     const ItemOutcome outcome = run(command_of(ItemAction::get, key));
     return outcome.result == Result::done ? copy_.value() : "(none)";
@@ -302,7 +302,7 @@ class CacheEviction : public CacheTest {
     set(text, value_);
     return false;
   }
-  /// How many such items there is room for.
+  /// The number of such items that fit.
   size_t items_max() {
     for (uint64_t key = 0; cache_->counts().evictions == 0; ++key) use_key(key);
     const size_t items = cache_->counts().items;
@@ -321,7 +321,7 @@ TEST_F(CacheEviction, AScanEvictsNoItemInUse) {
   for (int round = 0; round < 4; ++round)
     for (uint64_t key = 0; key < hot; ++key) use_key(key);
   LeastRecentlyUsed list(items);
-  // Ten keys that nobody asks for again for each that is in use.
+  // Ten keys that are never read again for each that is in use.
   size_t hits = 0;
   size_t list_hits = 0;
   uint64_t scanned = 1'000'000;
@@ -360,7 +360,7 @@ TEST_F(CacheEviction, HitsMoreThanAPlainListOnSkewedKeys) {
 
 TEST_F(CacheEviction, WhatReturnsSoonIsRemembered) {
   const size_t items = items_max();
-  // A loop a little longer than there is room for: a plain list would hit never.
+  // A loop slightly larger than the cache: a plain LRU list would never hit.
   const size_t loop = items * 5 / 4;
   size_t hits = 0;
   for (int round = 0; round < 10; ++round)
@@ -392,7 +392,7 @@ TEST_F(CacheTest, GivesUpALittleAtATimeWhenItIsMadeSmaller) {
   EXPECT_EQ(cache_->bytes_max(), Cache::bytes_least);
   EXPECT_EQ(cache_->counts().items, items);
   set("new0", value);
-  EXPECT_GT(cache_->counts().items, items - 30);  // nobody waits for all of it
+  EXPECT_GT(cache_->counts().items, items - 30);  // nobody waits until all is freed
   EXPECT_EQ(get("new0"), value);
   for (int i = 1; i < 1'000; ++i) set("new" + std::to_string(i), value);
   EXPECT_LE(cache_->counts().bytes, cache_->bytes_max());

@@ -1,4 +1,4 @@
-// What memcached 1.6 answers, byte by byte; only the sentences of failures it does not have are ours.
+// memcached 1.6's answers, byte by byte; only the messages of failures that it does not have are ours.
 #include "memcached/wire/forms.h"
 
 #include <gtest/gtest.h>

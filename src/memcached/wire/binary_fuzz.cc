@@ -1,4 +1,4 @@
-// Any bytes, in any pieces, make requests that keep every bound and point into the received bytes; and all answers to
+// Any bytes, in any pieces, become requests that keep every bound and point into the received bytes; and all answers to
 // them are whole packets with the request's opaque.
 //
 // The first byte of an input chooses where the rest is cut.
@@ -18,7 +18,7 @@ namespace {
 using postern::test::require;
 
 constexpr Bounds bounds{.value_bytes_max = 300, .line_bytes_max = 2'048};
-// The longest packet that may be waited for: a login's, the value being short here.
+// The longest packet that may be incomplete: a login's, because the value is short here.
 constexpr size_t packet_bytes_max = 24 + 250 + 8 + 5'000;
 
 void check_answers(const Request &request) {
@@ -48,7 +48,7 @@ class Checked {
   void receive(std::string_view bytes) {
     received_ += bytes;
     while (!closed_) {
-      // A copy of just its size, so that a sanitizer sees what reaches beyond it.
+      // A copy of exactly its size, so that a sanitizer detects reads beyond it.
       std::vector<char> copy(received_.begin(), received_.end());
       Request request;
       size_t consumed = 0;

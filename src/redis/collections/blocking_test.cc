@@ -1,5 +1,4 @@
-// Commands that wait for elements, over the engine in memory: which client is served, in which order, and how waits
-// end.
+// Blocking commands, over the engine in memory: which client is served, in which order, and how waits end.
 #include "redis/collections/blocking.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ class RedisBlocking : public RedisTest {
     EXPECT_EQ(connection(number).send(line + "\r\n"), "");
     EXPECT_TRUE(connection(number).asleep()) << line;
   }
-  /// Puts elements where others wait: the answer waits, too.
+  /// Pushes elements for which others wait: the answer waits, too.
   void push(const std::string &line) {
     EXPECT_EQ(send(line + "\r\n"), "");
     EXPECT_TRUE(connection().asleep()) << line;

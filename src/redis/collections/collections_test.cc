@@ -1,4 +1,4 @@
-// Lists, sets and sorted sets over the engine in memory: the replies, and the rows in the tables then.
+// Lists, sets and sorted sets over the engine in memory: the replies, and the rows in the tables afterwards.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -16,14 +16,14 @@ class RedisCollections : public RedisTest {
  protected:
   RedisCollections() { create_keyspace(engine_); }
 
-  /// Positions and values of a list, as they are in the table.
+  /// Positions and values of a list, as in the table.
   std::string list() {
     std::string all;
     for (const auto &row : engine_.rows("postern_redis", "lists")) all += *row[1] + *row[2] + " ";
     return all;
   }
   size_t rows(Bytes table) { return engine_.rows("postern_redis", table).size(); }
-  /// A value of so many bytes, which an inline line would not hold.
+  /// A value of so many bytes, which does not fit an inline command.
   void set_large(const std::string &key, const std::string &field, size_t bytes) {
     const auto bulk = [](const std::string &text) {
       return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";

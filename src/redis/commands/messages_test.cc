@@ -1,4 +1,4 @@
-// Publishing and subscribing, over the engine in memory: receivers, order, and form of messages.
+// Publishing and subscribing, over the engine in memory: receivers, order, and format of messages.
 #include <gtest/gtest.h>
 
 #include <string>

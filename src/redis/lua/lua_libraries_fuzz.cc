@@ -32,7 +32,7 @@ try(bit.tohex, #first, #second - 9)
 return try(loadstring, whole)
 )";
 
-/// Runs it, for so long at most.
+/// Runs it, with a time limit.
 void run(Interpreter &interpreter, const Source &source, std::span<const Bytes> arguments) {
   Output result;
   interpreter.begin(source, {.arguments = arguments, .result = &result});

@@ -112,7 +112,7 @@ TEST_F(RedisScripts, AScriptIsBoundedInTimeAndMemory) {
 TEST_F(RedisScripts, ScriptsAreKnownByTheirNames) {
   const std::string name = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db";
   EXPECT_EQ(ask({"EVALSHA", name, "0"}), "-NOSCRIPT No matching script. Please use EVAL.\r\n");
-  // In order, though they come together.
+  // In order, although they arrive together.
   EXPECT_EQ(
       send(request({"SCRIPT", "LOAD", "return 1"}) + request({"EVALSHA", name, "0"}) +
            request({"SCRIPT", "EXISTS", name, "x"}) + request({"SCRIPT", "FLUSH"}) + request({"EVALSHA", name, "0"})),
@@ -136,7 +136,7 @@ TEST_F(RedisScripts, MessagesLeaveWithTheScriptThatPublishedThem) {
   EXPECT_EQ(eval("return {redis.call('publish', 'c', 'one'), redis.call('publish', 'c', 'two'), redis.call('ping')}"),
             "*3\r\n:1\r\n:1\r\n+PONG\r\n");
   EXPECT_TRUE(eval("redis.call('publish', 'c', 'lost') return redis.call('nosuch')").starts_with("-ERR Unknown Redis"));
-  // Run again from its beginning, alone.
+  // It is restarted, and runs alone.
   eval("redis.call('publish', 'c', 'once') for i = 1, 100000 do end return 1");
   const std::string heard = connection(1).look_again();
   EXPECT_EQ(heard.find("lost"), std::string::npos) << heard;

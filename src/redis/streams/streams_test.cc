@@ -1,4 +1,4 @@
-// Streams, over the engine in memory. Its numbers have 63 bits, so that ids are small here.
+// Streams, over the fake engine. Its integers have 63 bits, so ids are small here.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -94,7 +94,7 @@ TEST_F(RedisStreams, ReadersWait) {
 TEST_F(RedisStreams, KeysOfStreamsAreKeys) {
   ask("xadd s 1-1 a b\r\nxgroup create s g 0\r\nxreadgroup group g c streams s >");
   const std::string copied = ask("copy s t\r\nrename s u\r\nxrange t - +\r\nxpending u g - + 10");
-  // Between the two: for how many milliseconds it has been pending.
+  // Between the two parts: the milliseconds for which it has been pending.
   EXPECT_TRUE(copied.starts_with(":1\r\n+OK\r\n*1\r\n" + entry("1-1", "a", "b") + "*1\r\n*4\r\n" + bulk("1-1") +
                                  bulk("c") + ":"))
       << copied;

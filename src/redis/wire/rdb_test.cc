@@ -37,7 +37,7 @@ TEST(Rdb, NumbersAndCompressedStringsAreRead) {
   EXPECT_EQ(read, "-1");
   EXPECT_TRUE(Reader(Bytes("\xc1\x00\x80", 3)).string(read, 100));
   EXPECT_EQ(read, "-32768");
-  // One byte as it is, then a copy of 9 bytes that begins one byte back.
+  // One literal byte, then a copy of 9 bytes that begins one byte back.
   const Bytes compressed(
       "\xc3\x05\x0a\x00"
       "a\xe0\x00\x00",

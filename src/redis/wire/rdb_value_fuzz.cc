@@ -1,4 +1,5 @@
-// Any bytes as the value of a key: nothing is read beyond its end, and what is taken is written and read as the same.
+// Any bytes as the value of a key: nothing is read beyond its end, and an accepted value is written and read as the
+// same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

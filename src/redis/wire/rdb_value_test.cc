@@ -18,7 +18,7 @@ using Texts = std::vector<std::string>;
 
 constexpr size_t enough = size_t{1} << 20;
 
-/// With a footer.
+/// The value with a footer.
 std::string payload_of(Bytes value) {
   std::string payload(value);
   put_footer(payload);
@@ -109,7 +109,7 @@ TEST(RdbValue, WhatRedisRefusesIsRefused) {
                                 "a\x01"
                                 "a",
                                 6),                  // a member twice
-                          Bytes("\x01\0", 2),        // nothing in it
+                          Bytes("\x01\0", 2),        // empty
                           Bytes("\x07\x01\x01", 3),  // of a module
                           Bytes("\x01\x05\x01"
                                 "a",
@@ -127,7 +127,7 @@ TEST(RdbValue, AValueTakesNoMoreMemoryThanItMay) {
   const std::string payload = dump(list);
   EXPECT_TRUE(restore(payload, enough, list));
   EXPECT_FALSE(restore(payload, 100'000, list));
-  // A few bytes that would become a thousand million.
+  // A few bytes that would expand to a thousand million.
   EXPECT_FALSE(restore(payload_of(Bytes("\0\xc3\x05\x80\x40\0\0\0\0a\xe0\xff\0", 13)), enough, list));
 }
 

@@ -1,5 +1,5 @@
-// Any bytes, cut anywhere: the same requests, within the bounds, or the same complaint. The first byte of an input
-// chooses the cut, and whether the client is a stranger.
+// Any bytes, cut anywhere: the same requests, within the limits, or the same error. The first byte of an input chooses
+// the cut, and whether the client has not logged in.
 #include <cstdint>
 #include <memory>
 #include <string>

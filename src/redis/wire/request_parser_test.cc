@@ -1,4 +1,4 @@
-// Requests: every cut of their bytes gives the same, and nothing is taken beyond the bounds.
+// Requests: every cut of their bytes gives the same, and limits are enforced.
 #include "redis/wire/request_parser.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace postern::redis {
 namespace {
 
-/// Requests as text, one a line, and the complaint at the end if there is one.
+/// Requests as text, one a line, and the error at the end if there is one.
 std::string parsed(Bytes bytes, const Bounds &bounds = {}, size_t piece = 0) {
   RequestParser parser;
   Arena arena;
@@ -105,7 +105,7 @@ TEST(RedisRequest, OneThatIsThereAsAWholeIsBoundedAllTheSame) {
   EXPECT_EQ(parsed("*2\r\n$3\r\nGET\r\n+a key\r\n"), "Protocol error: expected '$', got '+'");
 }
 
-/// Few or many arguments, short or long: which of them are looked at at once changes nothing.
+/// Few or many arguments, short or long: parsing several of them at once changes nothing.
 TEST(RedisRequest, AnyNumberOfArgumentsOfAnySizeIsTheSameHoweverCut) {
   for (size_t count = 1; count <= 18; ++count) {
     for (const size_t size : {0, 1, 2, 9, 10}) {

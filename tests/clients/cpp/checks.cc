@@ -1,4 +1,4 @@
-// checks: what transcripts do not reach, through the installed library and a real server.
+// checks: tests what transcripts do not reach, with the installed library and a real server.
 //   checks WRITE_PORT        tables `kv` (k, v, n) and `counted` (id, v) in the database `cpp_checks`
 // Reports errors, and is silent otherwise.
 #include <handlersocket/client.h>
@@ -90,7 +90,7 @@ void check_errors(Connection &connection, Index index) {
   CHECK(thrown && connection.usable());
 }
 
-/// More than sockets hold, both ways: neither side may wait for the other for ever.
+/// More bytes than sockets buffer, both ways: neither side may wait for the other for ever.
 void check_large(Connection &connection, Index index) {
   const std::string large(60'000, 'x');
   constexpr int requests = 300;
@@ -108,7 +108,7 @@ void check_large(Connection &connection, Index index) {
   CHECK(connection.pending() == 0);
 }
 
-/// A fixed number under way: whatever has come is received before the system is asked again.
+/// A fixed number in flight: received replies are used before the next system call.
 void check_arrived(Connection &connection, Index index) {
   constexpr int under_way = 8, finds = 200;
   CHECK(connection.upsert(index, {"a", "A", 1}));
@@ -135,7 +135,7 @@ void check_connecting(uint16_t port) {
   CHECK(!Connection::connect({.host = "no such host"}));
   CHECK(!Connection::connect({.unix_socket = "/nowhere"}));
   CHECK(!Connection::connect({.unix_socket = std::string(500, 'x')}));
-  // The server speaks TLS, but nobody vouches for its certificate.
+  // The server uses TLS, but nobody signed its certificate.
   const auto unknown = Connection::connect({.port = port, .tls = Tls{}});
   CHECK(!unknown && unknown.error().kind == Error::Kind::connect);
   // A peer that listens and never sends a byte.
@@ -169,7 +169,7 @@ void check_pool(uint16_t port) {
         if (index.id != 0) std::printf("opened twice\n"), ++failures;
         lease->upsert(index, {"thread" + std::to_string(thread), nullptr, i}).value();
         if (i % 10 == 3) lease->close();
-        if (i % 10 == 5) lease->queue().find(index, {"a"});  // left over: the connection must not be handed on
+        if (i % 10 == 5) lease->queue().find(index, {"a"});  // unanswered: the connection must not be reused
       }
     });
   }

@@ -1,6 +1,6 @@
 // drive: runs one transcript of tests/wire/handlersocket/client through the installed library.
 //   drive PORT < session        the session is one line of JSON
-// Prints what each exchange came to, one line of JSON for each, in the form of the transcript's results.
+// Prints the outcome of each exchange, one line of JSON for each, in the form of the transcript's results.
 #include <handlersocket/client.h>
 
 #include <cstdio>
@@ -142,7 +142,7 @@ int main(int, char **arguments) {
                            .request_timeout = std::chrono::milliseconds(is_set(session, "stall") ? 200 : 20'000),
                            .reply_bytes_max = number_of(session, "reply_bytes_max", size_t{64} << 20)})
           .value();
-  Reply reply;  // used again and again, as a pipeline does
+  Reply reply;  // reused, as a pipeline does
   for (const Json &exchange : member(session, "exchanges")) {
     for (const Json &request : member(exchange, "requests"))
       queue(connection.queue(), request.begin().key(), request.begin().value());

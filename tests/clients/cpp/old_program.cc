@@ -1,4 +1,4 @@
-// old_program: as people wrote for the original's client library, in C++98: old_program HOST PORT.
+// old_program: in C++98, as users wrote programs for the original's client library: old_program HOST PORT.
 #include <handlersocket/hstcpcli.hpp>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// hiredis: what a program is told, one command after the other and in a pipeline.
+// hiredis: prints the replies to commands, one after another and in a pipeline.
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>

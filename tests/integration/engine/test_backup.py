@@ -66,7 +66,7 @@ def test_read_only_under_load_loses_nothing(server, database):
 
 
 HOLDS = [
-    # The statements that hold, the one that releases, and the tables whose writes wait meanwhile.
+    # The statements that hold, the one that releases, and the tables that cannot be written meanwhile.
     (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES", (0, 1, 2)),
     (["BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT"], "BACKUP STAGE END", (0, 1, 2)),
     (["BACKUP STAGE START", "BACKUP STAGE BLOCK_DDL"], "BACKUP STAGE END", (1,)),

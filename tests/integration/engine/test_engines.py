@@ -1,8 +1,8 @@
 """Every storage engine that the distribution packages, with every kind of request: the answer equals InnoDB's, or is an
 error.
 
-Each request is also sent to an InnoDB table with the same rows, whose answer is the right one; after a write both
-tables must have the same rows. tests/support/engines.py lists the refusals of each engine; there may be no others.
+Each request is also sent to an InnoDB table with the same rows, and InnoDB's answer is the right one; after a write
+both tables must have the same rows. tests/support/engines.py lists the refusals of each engine; there may be no others.
 """
 import contextlib
 import os

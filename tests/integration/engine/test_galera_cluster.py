@@ -175,7 +175,7 @@ PREPARED = "SELECT v FROM t WHERE k = ?"
 
 @pytest.fixture
 def aborted(cluster, request):
-    """A session of the second node whose open transaction was aborted by another node's write."""
+    """A session of the second node, after another node's write has aborted its open transaction."""
     first, second = cluster.nodes[1], cluster.nodes[2]
     first.execute("REPLACE INTO t VALUES (11, 0), (12, 0)", database="test")
     cluster.same_everywhere("SELECT k, v FROM test.t WHERE k IN (11, 12)")
@@ -327,7 +327,7 @@ def test_workers_answer_on_a_node_as_elsewhere(cluster):
 
 
 def test_readers_in_transactions_that_lose_get_an_error(cluster):
-    """Readers by key whose transactions other nodes' writes abort between a worker's answers."""
+    """Reads by key: other nodes' writes abort their transactions between a worker's answers."""
     first, second = cluster.nodes[1], cluster.nodes[2]
     first.execute("REPLACE INTO t VALUES (51, 0), (52, 0)", database="test")
     cluster.same_everywhere("SELECT v FROM test.t WHERE k = 51")

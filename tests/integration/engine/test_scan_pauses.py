@@ -1,4 +1,4 @@
-"""Scans that are interrupted: where they continue, their cost, and who may interrupt them."""
+"""Scans that are interrupted: where they continue, their cost, and the right to interrupt them."""
 import contextlib
 import socket
 import statistics
@@ -63,7 +63,7 @@ def alter_while(server, database, scan, gap_s=0.02):
     return times
 
 
-# A group whose entries are unique by the primary key in the index, and two in which only a walk finds the position
+# A group with entries made unique by the primary key in the index, and two in which only a walk finds the position
 # again.
 @pytest.mark.parametrize(
     "table, group_rows",
@@ -169,7 +169,7 @@ ENDLESS = b"0\t=\t1\t5\t1000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (VALUES, b"\t
 
 @pytest.fixture
 def endless(server, database):
-    """Makes a table for ENDLESS; returns a function that makes a client whose find runs in a scan thread."""
+    """Makes a table for ENDLESS; returns a function that makes a client with a find in a scan thread."""
     server.execute(
         "CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, v INT, KEY k (k)) ENGINE=InnoDB",
         "INSERT INTO t SELECT seq, 5, seq FROM seq_1_to_10000",

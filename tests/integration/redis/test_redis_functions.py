@@ -255,7 +255,7 @@ def test_a_function_is_killed_and_bounded_and_its_load_too(server, port):
             "FUNCTION", "LOAD", "#!lua name=x\nlocal s = 'x' while true do s = s .. s end"
         )
         assert other.error("FUNCTION", "LOAD", "#!lua name=x\n" + " " * (4 << 20)) == "ERR the library is too long"
-        # An interpreter whose load was interrupted still runs scripts.
+        # An interpreter still runs scripts after an interrupted load.
         assert other.ask("EVAL", "return math.max(1, 2)", "0") == 2
 
 

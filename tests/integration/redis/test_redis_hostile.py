@@ -185,7 +185,7 @@ class Told:
 
 
 ADDRESS = re.compile(rb"127\.0\.0\.1:\d+")
-# An unknown command whose name or arguments contain the client's id.
+# An unknown command with the client's id as its name or in its arguments.
 UNKNOWN = re.compile(rb"unknown command .*")
 GREETING = re.compile(rb"(?:\*\d+|%\d+)\r\n\$6\r\nserver\r\n.*?\$7\r\nmodules\r\n\*0\r\n", re.DOTALL)
 

@@ -84,7 +84,7 @@ class Session:
         return self.expires_as_before(words) and {value, expected} == {0, 1}
 
     def expires_as_before(self, words):
-        """Whether an EXPIRE with GT or LT compares nearly equal times, whose order depends on the millisecond."""
+        """Whether an EXPIRE with GT or LT compares nearly equal times: their order depends on the millisecond."""
         compares = words[0].lower() == b"expire" and words[-1] in (b"gt", b"lt")
         return compares and abs(self.theirs.ask("TTL", words[1]) - int(words[2])) <= 1
 
@@ -133,7 +133,7 @@ def test_random_sessions(server, original, group, resp, seed):
 
 @pytest.fixture(scope="module")
 def prefixed(module_factory):
-    """With a single keyspace, at a prefix, whose tables store keys without the prefix."""
+    """With a single keyspace, at a prefix: its tables store keys without the prefix."""
     server = module_factory(redis=True)
     server.query("CALL postern.redis_make_keyspace(0, 'app:', 'appks')")
     server.query("CALL postern.redis_unmap('')")

@@ -147,7 +147,7 @@ def test_scripts_in_transactions_answer_as_in_redis(pair):
 
 
 class Scripts:
-    """Random programs: commands on a few keys, with conditions and loops, and calls whose errors are caught."""
+    """Random programs: commands on a few keys, with conditions and loops, and calls with errors that are caught."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

@@ -23,7 +23,7 @@ class Client(resp.Client):
         return plain(super().ask, *words)
 
     def ask_line(self, line):
-        """Sends a command whose words contain no blanks."""
+        """Sends a command of words without blanks."""
         return self.ask(*line.split())
 
 
@@ -260,7 +260,7 @@ def test_transactions_in_opposite_order_are_all_done(server):
 
 
 def test_watched_counters_lose_no_count(server):
-    """Many clients increment a counter by WATCH, GET, MULTI, SET, EXEC: a client whose EXEC fails tries again."""
+    """Many clients increment a counter by WATCH, GET, MULTI, SET, EXEC: a client tries again when EXEC fails."""
     done = []
 
     def work():

@@ -15,7 +15,7 @@ from support.sql_session import Session, without_remarks
 SIDES = {"POSTERN_PORT": "by_door", "SQL_PORT": "by_port"}
 ROUNDS = 3
 TABLES = ("users", "kv", "order_items", "sbtest1", "wp_options", "wp_posts", "wp_users", "page", "objectcache")
-# Tables whose rows are restored.
+# Tables with rows that are restored.
 OTHERS = {
     "users": "id NOT BETWEEN 1000 AND 1200",
     "kv": "k NOT LIKE 'key %'",

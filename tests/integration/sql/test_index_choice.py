@@ -179,7 +179,7 @@ def test_values_are_given_to_their_plan_at_once(server, known):
     assert fast(server) - before == 50
     # A worker's turn counts one, and the statement another; so does a plan that is tried in vain.
     assert ended - began <= 2 * 50 + 15
-    # Back to the values of the first plan, whose rows have changed by now.
+    # Back to the values of the first plan; their rows have changed by now.
     server.execute("UPDATE work SET kind = CONCAT('rare ', id) WHERE kind = 'usual' AND id > 20", database="test")
     for text in texts + [form.format(f"rare {number}", number) for number in range(2, 60, 2)]:
         assert door.ask(text) == port.ask(text)

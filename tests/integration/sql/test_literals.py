@@ -11,7 +11,7 @@ RANGE = "SELECT id, d FROM sale WHERE d > {} ORDER BY d LIMIT 3"
 JOIN = "SELECT s.id, h.name FROM sale s JOIN person h ON h.id = s.person WHERE {} ORDER BY s.id LIMIT 7"
 NAMED = "SELECT id, place FROM person WHERE name = {} ORDER BY id"
 
-# A form, and two groups of values: those that workers answer, and those whose answers must only be equal.
+# A form, and two groups of values: those that workers answer, and those that must only get equal answers.
 KINDS = (
     (
         LOOKUP,

@@ -268,7 +268,7 @@ def told_to_answer_again(server, port, password):
 
 
 def test_a_login_that_takes_another_round_trip(server):
-    """Also for a user who has never needed one, so that a worker has begun the login."""
+    """Also for a user that has never needed one, so that a worker has begun the login."""
     before = counted(server)
     for _ in range(3):
         for _ in range(3):

@@ -1,5 +1,5 @@
-"""A prepared statement whose table was replaced by another, while the SQL door has plans for it: byte for byte as the
-server's own port answers, also if the client gets column metadata only when they change."""
+"""A prepared statement, after its table was replaced by another, while the SQL door has plans for it: byte for byte as
+the server's own port answers, also if the client gets column metadata only when they change."""
 import contextlib
 
 import pytest

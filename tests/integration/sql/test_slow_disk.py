@@ -1,5 +1,5 @@
-"""Readers at the SQL door do not wait for others' commits, however slow the disk is; and the outcome of commits whose
-sessions end meanwhile."""
+"""Readers at the SQL door do not wait for others' commits, however slow the disk is; and the outcome of commits when
+their sessions end meanwhile."""
 import contextlib
 import socket
 

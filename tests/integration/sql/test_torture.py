@@ -97,7 +97,7 @@ class Torture:
         self.done["transactions"] += 1
 
     def reset(self, connection, wire, by_key, dice):
-        """In the middle of a transaction, after statements whose answers are in flight."""
+        """In the middle of a transaction, with answers to statements in flight."""
         key = dice.randrange(ROWS)
         rows(connection, "SET @mine = 1, autocommit = 0")
         try:

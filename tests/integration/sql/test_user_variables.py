@@ -49,7 +49,7 @@ WRITES = (
 )
 
 
-# Forms used only here: a form whose values changed is left to the server for a while.
+# Forms used only here: a form with changed values is left to the server for a while.
 INTEGERS = (
     "SELECT id, n FROM v WHERE id = @x",
     "SELECT big FROM v WHERE big = @x",

@@ -71,7 +71,7 @@ def test_a_link_that_leads_nowhere_fails_the_site(tmp_path, link):
     assert broken.returncode != 0 and "tutorial.md" in broken.stdout + broken.stderr
 
 
-# Pages whose commands run here, and their reader's preparations. test_cli.py runs those of postern-tool,
+# Pages with commands that run here, and their reader's preparations. test_cli.py runs those of postern-tool,
 # test_cluster.py those of galera, replicas and spider, and test_option_files.py the option files; those of containers
 # are run by hand.
 SHOP = """CREATE OR REPLACE DATABASE shop;

@@ -1,5 +1,5 @@
-"""make install compiles the files of a folder together, which requires unique names. A developer who compiles files one
-by one does not see a clash: the build would continue file by file, in twice the time."""
+"""make install compiles the files of a folder together, which requires unique names. Compiling files one by one does
+not show a clash: the build would continue file by file, in twice the time."""
 import json
 import re
 import shlex

@@ -1,5 +1,5 @@
-// Any bytes that pass for a server's answer: an answer made from them begins and ends as they do, is whole packets with
-// numbers in line, and is parsed to the same answer again.
+// Any bytes that are accepted as a server's answer: an answer made from them begins and ends as they do, consists of
+// whole packets with consecutive numbers, and is parsed to the same answer again.
 //
 // The first byte of an input chooses the form.
 #include <cstdint>

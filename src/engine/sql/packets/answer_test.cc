@@ -65,13 +65,13 @@ TEST(Answer, IsNothingElse) {
   for (const std::string &packets : {
            std::string(), packet(1, "\0\0\0\2\0\0\0"s),           // OK
            packet(1, "\xFF\x15\4#28000Access denied"),            // an error
-           packet(1, "\xFB/etc/passwd"),                          // asks for a file
-           plain,                                                 // cut
+           packet(1, "\xFB/etc/passwd"),                          // requests a file
+           plain,                                                 // truncated
            plain + packet(6, "\xFF\x15\4#28000"),                 // an error after rows
            plain + packet(6, "\xFE\1\0\2\0"s),                    // a warning
            plain + packet(6, "\xFE\0\0\x0A\0"s),                  // more results
            plain + packet(6, "\xFE\0\0\x42\0"s),                  // a cursor
-           plain + packet(6, eof) + packet(7, "\0\0\0\2\0\0\0"s)  // and more
+           plain + packet(6, eof) + packet(7, "\0\0\0\2\0\0\0"s)  // an OK packet follows
        })
     EXPECT_FALSE(Answer::of(packets, {})) << packets;
   EXPECT_FALSE(Answer::of(plain.substr(0, 3) + "\2" + plain.substr(4) + packet(6, eof), {})) << "a wrong number";

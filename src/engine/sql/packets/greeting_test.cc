@@ -47,7 +47,7 @@ TEST(Greeting, IsNothingElse) {
   EXPECT_FALSE(Greeting::of("\x03\0\0\0\xff\x10\x04", 7, scramble, 2));
 }
 
-/// A header, capabilities, the size of packets, a character set and reserved bytes; then the name.
+/// A header, capabilities, the packet size, a character set and reserved bytes; then the name.
 std::string answer_with(Bytes rest) {
   return std::string("\x40\0\0\x01", 4).append(32, '\x01').append(rest);
 }

@@ -1,7 +1,7 @@
-// Whatever a server sends, in any pieces, the client's half of a handshake ends, sends whole packets with the next
-// number in line and nothing else, and never sends its password to a method that did not ask for it.
+// Whatever a server sends, in any pieces, the client's half of a handshake ends, sends only whole packets with
+// consecutive numbers, and never sends its password to a method that did not ask for it.
 //
-// The first byte of an input chooses how long the pieces are; the pieces are heard one by one.
+// The first byte of an input chooses how long the pieces are; the pieces are received one by one.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -19,7 +19,7 @@ constexpr Proofs telling{
     .ed25519 = [](Bytes nonce, Bytes password) { return as_text("ed25519", nonce, password); },
 };
 
-/// Those of MySQL 9, which has no mysql_native_password.
+/// The proofs of MySQL 9, which has no mysql_native_password.
 constexpr Proofs of_mysql{
     .sha2 = [](Bytes scramble, Bytes password) { return as_text("sha2", scramble, password); },
     .seal = [](Bytes key, Bytes text) { return key == "a key" ? as_text("sealed", key, text) : std::string(); },
@@ -35,7 +35,7 @@ std::string packet(int sequence, Bytes payload) {
   return made.append(payload);
 }
 
-/// As MariaDB greets: protocol, version, thread, half of the scramble, abilities and charset and status, the other
+/// MariaDB's greeting: protocol, version, thread, half of the scramble, capabilities, charset and status, the other
 /// half.
 std::string greeting() {
   return packet(0, "\x0a"s + "10.11.6-MariaDB\0"s + "\x07\0\0\0"s + std::string(scramble.substr(0, 8)) + "\0"s +
@@ -58,7 +58,7 @@ std::string answer_to(Handshake &handshake, const std::string &bytes) {
   return said(handshake);
 }
 
-/// The answer of a user with this password to a switch of methods.
+/// A client's answer, with this password, to a switch of methods.
 std::string answer_to_switch(const std::string &method, Bytes challenge, Bytes password = "secret") {
   Handshake handshake("ann", password, telling);
   answer_to(handshake, greeting());
@@ -155,7 +155,7 @@ TEST(Handshake, TiresOfAServerThatAsksOnAndOn) {
   EXPECT_LT(answers, 100);
 }
 
-/// A secret as MySQL's methods seal it: it and its end mixed with the scramble.
+/// A secret as MySQL's methods obscure it: with its final NUL, XORed with the scramble.
 std::string mixed(std::string text) {
   text += '\0';
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(text[i] ^ scramble[i % scramble.size()]);

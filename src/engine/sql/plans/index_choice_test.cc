@@ -136,7 +136,7 @@ TEST_F(IndexChoiceTest, MoreKnownPartsWinWithoutStatistics) {
 TEST_F(IndexChoiceTest, StatisticsWinWhereTheySayMuch) {
   where(a);
   where(b);
-  // Two parts with 400 rows, one part with 90: it has to be four times fewer.
+  // Two parts with 400 rows against one part with 90: it would have to be four times fewer.
   ASSERT_EQ(choose(table_with({index_on({a, b}, {1'000, 400}), index_on({b}, {90})})), std::nullopt);
   EXPECT_EQ(choice.index, 2);
   ASSERT_EQ(choose(table_with({index_on({a, b}, {1'000, 400}), index_on({b}, {110})})), std::nullopt);
@@ -148,7 +148,7 @@ TEST_F(IndexChoiceTest, AnIndexForTheOrderIsNotTakenWhereAnotherReadsFarFewerRow
   where(b);
   read.order = {{.column = c}};
   EXPECT_EQ(choose(table_with({index_on({a, c}, {1'000, 1}), index_on({b}, {10})})), NoIndex::other_is_better);
-  // Sixteen rows are few, whatever another reads.
+  // Sixteen rows are few, whatever another index reads.
   EXPECT_EQ(choose(table_with({index_on({a, c}, {15, 1}), index_on({b}, {1})})), std::nullopt);
 }
 
@@ -171,7 +171,7 @@ TEST_F(IndexChoiceTest, TheOrderGoesOnWithThePrimaryKey) {
   EXPECT_FALSE(choice.ties);
 }
 
-/// InnoDB keeps the primary key's columns in every index in the primary key's directions.
+/// InnoDB stores the primary key's columns in every index, in the primary key's directions.
 TEST_F(IndexChoiceTest, TheHiddenPrimaryKeyOfAnIndexGoesDownWhereThePrimaryKeyDoes) {
   where(a);
   read.order = {{.column = id}};
@@ -234,10 +234,10 @@ TEST_F(IndexChoiceTest, WithoutAnOrderAWalkHasTheServersOnlyWhereNoOtherIndexMig
   // Another index that begins with a column of a condition.
   ASSERT_EQ(choose(table_with({index_on({a}), index_on({a, b})})), std::nullopt);
   EXPECT_FALSE(choice.ordered);
-  // Another one that has all columns, which the server may walk.
+  // Another index with all columns, which the server may walk.
   ASSERT_EQ(choose(table_with({index_on({a}), index_on({c, a})})), std::nullopt);
   EXPECT_FALSE(choice.ordered);
-  // The range of an index that is not the table's own.
+  // The range of an index other than the table's.
   read.conditions = {{a, FormTest::greater, 1}};
   ASSERT_EQ(choose(table_with({index_on({a})})), std::nullopt);
   EXPECT_FALSE(choice.ordered);

@@ -7,7 +7,7 @@ namespace {
 
 using Verdict = PlanJudge::Verdict;
 
-/// Executes the statement, by the server where the judge leaves it, until a verdict is not good; returns the last one.
+/// Executes the statement, by the server if the judge leaves it, until a verdict is not good; returns the last one.
 Verdict execute(PlanJudge &judge, int times, uint64_t ours, uint64_t servers) {
   Verdict verdict = Verdict::good;
   for (int i = 0; i < times && verdict == Verdict::good; ++i) {

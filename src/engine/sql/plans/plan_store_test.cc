@@ -92,7 +92,7 @@ TEST_F(PlanStoreTest, APlanLargerThanAllMayBeLeavesForTheNext) {
   EXPECT_NE(find(2), nullptr);
 }
 
-/// As after DDL: the definition has another version, whoever asks first.
+/// As after DDL: the definition has another version in every session.
 TEST_F(PlanStoreTest, APlanLeavesWhereItsTablesHaveAnotherVersion) {
   add(1);
   version = 2;
@@ -160,7 +160,7 @@ TEST_F(PlanStoreTest, PlansLeaveThatOthersWantTheTablesOf) {
   EXPECT_NE(find(1), nullptr);
 }
 
-/// Notes about all plans are out of date then.
+/// Cached notes about all plans are stale then.
 TEST_F(PlanStoreTest, EachPlanThatComesOrGoesIsSeen) {
   uint64_t before = plans.changes();
   const auto has_changed = [&] { return std::exchange(before, plans.changes()) != before; };

@@ -43,7 +43,7 @@ TEST(RowClassesTest, ValuesOfOnePlaceAreToldApart) {
   classes.note(other, "a");
   EXPECT_EQ(classes.of(other), "a");
   classes.note(draft, "c");
-  EXPECT_EQ(classes.of(published), "c");  // its place was taken: as values that nobody knows
+  EXPECT_EQ(classes.of(published), "c");  // its place was reused: as for unknown values
 }
 
 }  // namespace

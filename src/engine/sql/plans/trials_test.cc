@@ -46,13 +46,13 @@ TEST(TrialsTest, TrialsThatCostNothingCountForNothing) {
 
 TEST(TrialsTest, CheapTrialsMayBeInVainMoreOften) {
   Trials trials;
-  // One in ten in vain for 8 and a success that takes off 1: never.
+  // One in ten fails, which costs 8, and a success takes off 1: never.
   for (int i = 0; i < 1000; ++i) {
     trials.note(8);
     note(trials, 9, -1);
   }
   EXPECT_FALSE(trials.rest());
-  // One in five.
+  // One in five fails.
   for (int i = 0; i < 100; ++i) {
     trials.note(8);
     note(trials, 4, -1);

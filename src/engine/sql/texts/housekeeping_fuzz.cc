@@ -1,5 +1,5 @@
-// Any text is some kind of housekeeping or none; what stands around it in white space and comments changes nothing, and
-// neither does the case of letters outside of literals and comments.
+// Any text is some kind of housekeeping or none; surrounding white space and comments change nothing, and neither does
+// the case of letters outside literals and comments.
 #include <cstdint>
 #include <string>
 

@@ -38,7 +38,7 @@ TEST(PlainTextTest, ANumberWithAPointOrAnExponentMayBeAnInteger) {
     return is_integer_as_written(Value::of_literal(text, spelling), number) ? number : -77;
   };
   EXPECT_EQ(told("1e3", Value::Spelling::real), 1000);
-  EXPECT_EQ(told("-1.50e1", Value::Spelling::real), -77);  // its digits are not looked at so closely
+  EXPECT_EQ(told("-1.50e1", Value::Spelling::real), -77);  // its digits are not checked as strictly
   EXPECT_EQ(told("-10e-1", Value::Spelling::real), -1);
   EXPECT_EQ(told("5.000", Value::Spelling::decimal), 5);
   EXPECT_EQ(told("-12.0", Value::Spelling::decimal), -12);

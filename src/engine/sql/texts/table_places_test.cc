@@ -11,7 +11,7 @@ bool same(Bytes left, Bytes right) {
   return left == right;
 }
 
-/// The text with each place in brackets; * where an alias follows.
+/// The text with each place in brackets; * if an alias follows.
 std::string marked(Bytes text) {
   std::string marked;
   size_t at = 0;

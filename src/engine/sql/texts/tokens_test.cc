@@ -7,7 +7,7 @@
 namespace postern::sql {
 namespace {
 
-/// A letter for each token's kind, in capitals where it is not closed, and its text.
+/// A letter for each token's kind, a capital if it is unterminated, and its text.
 std::string cut(Bytes text) {
   std::string out;
   for (Token token = token_at(text, 0); token.kind != Token::Kind::end; token = token_at(text, token.to)) {

@@ -8,7 +8,7 @@
 namespace postern::mariadb {
 namespace {
 
-/// A plan that ends as a test wants, and counts how often it was asked.
+/// A plan that ends as a test chooses, and counts its calls.
 class ScriptedPlan final : public StatementPlan {
  public:
   explicit ScriptedPlan(std::string_view index) : index_(index) {}
@@ -145,7 +145,7 @@ TEST_F(EitherPlanTest, ItsFactsAreThoseOfThePlanThatAnswers) {
   EXPECT_EQ(plan.facts().index, "second");
 }
 
-/// The second one learns only from answers between which nobody has changed the table, and has its own version of it.
+/// The second plan only learns from answers between which the table did not change, and knows its own version of it.
 TEST_F(EitherPlanTest, BothLearnWithTheVersionsThatTheyKnow) {
   first->find_version(5);
   second->find_version(8);
