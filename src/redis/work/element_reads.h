@@ -2,10 +2,12 @@
 // the rows of elements.
 //
 // A command passes a Tell, a value in the arena, which writes the answer:
-//   void absent(Writer &) there is no such key void begin(Writer &, uint64_t count) there is; before the first row void
-//   row(Writer &, Row) an element void end(Writer &, uint64_t rows) after the last one bool counted begin() writes how
-//   many rows there will be, which is uint64_t count(const KeyState &) if another number comes, everything is written
-//   again with that number
+//   void absent(Writer &)                 the key does not exist
+//   void begin(Writer &, uint64_t count)  it exists; called before the first row
+//   void row(Writer &, Row)               an element
+//   void end(Writer &, uint64_t rows)     called after the last row
+//   bool counted                          begin() writes the number of rows that count() expects; if another number
+//   uint64_t count(const KeyState &)      comes, everything is written again with that one
 #pragma once
 
 #include <array>

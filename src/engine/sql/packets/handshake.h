@@ -3,8 +3,9 @@
 // Owned by one login and used on its thread. Passwords are written only into replies, which are overwritten when the
 // object dies.
 //
-//   Handshake handshake("ann", "secret", proofs); handshake.hear(bytes from the server); size_t size =
-//   handshake.say(room, sizeof room); // the next bytes for the server; 0: none
+//   Handshake handshake("ann", "secret", proofs);
+//   handshake.hear(bytes from the server);
+//   size_t size = handshake.say(room, sizeof room);  // the next bytes for the server; 0: none
 #pragma once
 
 #include <cstdint>

@@ -35,9 +35,10 @@ struct PlanKey {
 
 /// `Held` owns a plan, which has:
 ///
-///     size_t bytes() const approximate memory bool outdated() const its tables are others bool wanted_by_others()
-///     const another session waits for one of its tables bool is_worth_keeping() the statistics are similar to those
-///     when it was made
+///     size_t bytes() const           approximate memory
+///     bool outdated() const          its tables were replaced
+///     bool wanted_by_others() const  another session waits for one of its tables
+///     bool is_worth_keeping()        the statistics are similar to those when it was made
 template <class Held, class Context>
 class PlanStore {
  public:
