@@ -1,9 +1,9 @@
 // plan_store.h: PlanStore, the plans that a thread keeps, found by the form, the values that shape the plan, and the
 // session's context.
 //
-// Each thread has its own. Plans are bounded in number and bytes: a new one evicts the least recently used. A plan is
-// dropped when statistics have changed, at a certain age, when it was not used for long, and as soon as another session
-// needs its tables or they have changed.
+// Each thread has its own. Plans are bounded in number and bytes: a new one evicts the least recently used, but only
+// now and then while all plans are in use. A plan is dropped when statistics have changed, at a certain age, when it
+// was not used for long, and as soon as another session needs its tables or they have changed.
 #pragma once
 
 #include <algorithm>
@@ -45,6 +45,11 @@ class PlanStore {
   using Plan = typename Held::element_type;
   using Key = PlanKey<Context>;
 
+  /// A plan is in use if it was found among the last so many finds for each plan that is kept.
+  static constexpr uint64_t finds_in_use = 16;
+  /// Of new plans that would evict one in use, one in so many is made.
+  static constexpr uint64_t evicts_one_in = 16;
+
   explicit PlanStore(const PlanBounds &bounds) : bounds_(bounds) {}
 
   bool empty() const { return kept_.empty(); }
@@ -54,6 +59,7 @@ class PlanStore {
 
   /// The plan made for this version of its tables; nullptr: none may be used.
   Plan *find(const Key &key, uint64_t version, uint64_t now_us) {
+    ++uses_;
     const auto [first, last] = kept_.equal_range(number_of(key));
     for (auto at = first; at != last; ++at) {
       Kept &kept = at->second;
@@ -62,19 +68,25 @@ class PlanStore {
         erase(at);
         return nullptr;
       }
-      kept.used = ++uses_;
+      kept.used = uses_;
       kept.used_us = now_us;
       return kept.plan.get();
     }
     return nullptr;
   }
 
+  /// Whether to make a plan for a key that was not found. Statements of more forms in turn than there is room for would
+  /// otherwise each evict the plan that is needed next, and all be planned at each execution.
+  bool admits() {
+    if (!is_full(bytes())) return true;
+    const uint64_t unused = uses_ - least_used()->second.used;
+    return unused > finds_in_use * kept_.size() || ++refused_ % evicts_one_in == 0;
+  }
   /// Evicts plans to make room for a new one.
   void make_room() {
-    size_t bytes = 0;
-    for (const auto &[number, kept] : kept_) bytes += kept.plan->bytes();
-    while (!kept_.empty() && (kept_.size() >= bounds_.plans_max || bytes > bounds_.bytes_max)) {
-      const auto least = std::ranges::min_element(kept_, {}, [](const auto &one) { return one.second.used; });
+    size_t bytes = this->bytes();
+    while (is_full(bytes)) {
+      const auto least = least_used();
       bytes -= std::min(bytes, least->second.plan->bytes());
       erase(least);
     }
@@ -126,7 +138,7 @@ class PlanStore {
     uint64_t made_us;
     uint64_t looked_us;
     uint64_t used_us;
-    uint64_t used;  // a number that grows with each use
+    uint64_t used;  // uses_ at its last find
     Held plan;
   };
 
@@ -143,6 +155,18 @@ class PlanStore {
 
   using ByNumber = std::unordered_multimap<uint64_t, Kept>;
 
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const auto &[number, kept] : kept_) sum += kept.plan->bytes();
+    return sum;
+  }
+  bool is_full(size_t bytes) const {
+    return !kept_.empty() && (kept_.size() >= bounds_.plans_max || bytes > bounds_.bytes_max);
+  }
+  typename ByNumber::iterator least_used() {
+    return std::ranges::min_element(kept_, {}, [](const auto &one) { return one.second.used; });
+  }
+
   void erase(typename ByNumber::iterator at) {
     kept_.erase(at);
     ++changes_;
@@ -155,7 +179,8 @@ class PlanStore {
   const PlanBounds bounds_;
   ByNumber kept_;  // by number_of() of their keys
   uint64_t changes_ = 0;
-  uint64_t uses_ = 0;
+  uint64_t uses_ = 0;     // finds, also in vain, and new plans
+  uint64_t refused_ = 0;  // new plans, or one in evicts_one_in of them made
 };
 
 }  // namespace postern::sql

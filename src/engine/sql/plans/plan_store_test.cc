@@ -32,6 +32,12 @@ class PlanStoreTest : public testing::Test {
     plans.make_room();
     return plans.add({.form = form, .context = context}, version, now_us, std::make_unique<FakePlan>(bytes));
   }
+  /// As for a statement. True: its plan was kept.
+  bool use(uint64_t form) {
+    if (find(form) != nullptr) return true;
+    if (plans.admits()) add(form);
+    return false;
+  }
   FakePlan *find(uint64_t form) { return plans.find({.form = form, .context = context}, version, now_us); }
 
   Plans plans{{.plans_max = 3, .bytes_max = 100, .look_after_us = 100, .unused_max_us = 500, .age_max_us = 1'000}};
@@ -69,6 +75,23 @@ TEST_F(PlanStoreTest, TheLeastRecentlyUsedLeavesForAFourth) {
   EXPECT_EQ(find(2), nullptr);
   EXPECT_NE(find(3), nullptr);
   EXPECT_NE(find(4), nullptr);
+}
+
+TEST_F(PlanStoreTest, StatementsOfMoreFormsInTurnThanThereIsRoomForFindTheirPlans) {
+  constexpr uint64_t rounds = 200;
+  uint64_t found = 0;
+  for (uint64_t i = 0; i < rounds; ++i)
+    for (uint64_t form = 1; form <= 5; ++form) found += use(form) ? 1 : 0;
+  EXPECT_GE(found, rounds * 2);
+  EXPECT_EQ(plans.size(), 3);
+}
+
+TEST_F(PlanStoreTest, PlansThatAreUsedNoMoreGiveWay) {
+  for (int i = 0; i < 100; ++i)
+    for (uint64_t form = 1; form <= 3; ++form) use(form);
+  for (int i = 0; i < 100; ++i)
+    for (uint64_t form = 4; form <= 6; ++form) use(form);
+  for (uint64_t form = 4; form <= 6; ++form) EXPECT_TRUE(use(form)) << form;
 }
 
 TEST_F(PlanStoreTest, AsManyLeaveAsTheirBytesAreTooMany) {

@@ -42,6 +42,8 @@ class KeptPlans {
 
   /// nullptr: none may be used.
   KeptPlan *find(const PlanKey &key, uint64_t version);
+  /// Whether to make a plan that was not found: not while there is no room, and all plans are in use.
+  bool admits() { return kept_.admits(); }
   /// Makes one. nullptr: `why`, as with make_plan().
   KeptPlan *make(const PlanKey &key, THD *session, const ToBePlanned &what, const char *&why);
   /// Drops a plan.

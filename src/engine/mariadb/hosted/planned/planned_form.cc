@@ -254,12 +254,14 @@ KeptPlan *PlannedForm::kept_for(THD *thd, KeptPlans &plans, const Known &known, 
   return plans.find({id_, shape_for(known, row_classes), context}, known.version);
 }
 
-/// `row_classes`: empty, or those of the values.
+/// `row_classes`: empty, or those of the values. nullptr: `not_now`.
 KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
-                                Bytes row_classes) const {
+                                Bytes row_classes, NotNow &not_now) const {
   const PlanContext context(thd);
   const PlanKey key{id_, shape_for(known, row_classes), context};
   if (KeptPlan *const plan = plans.find(key, known.version); plan != nullptr) return plan;
+  not_now = plans.admits() ? NotNow::table_busy : NotNow::plans_full;
+  if (not_now == NotNow::plans_full) return nullptr;
   const std::string text = text_with(statement.values, thd, false);
   if (text.empty()) return nullptr;
   const std::string as_said = text_with(statement.values, thd, true);
@@ -314,16 +316,17 @@ std::optional<NotNow> PlannedForm::execute_best(const Asked &asked, KeptPlans &p
   }
   KeptPlan *other = executed.row_classes.empty() ? nullptr : kept_for(asked.thd, plans, *known, executed.row_classes);
   if (other == nullptr) {
-    KeptPlan *plan = plan_for(asked.thd, plans, statement, *known, {});
-    if (plan == nullptr) return NotNow::table_busy;
+    NotNow not_now{};
+    KeptPlan *plan = plan_for(asked.thd, plans, statement, *known, {}, not_now);
+    if (plan == nullptr) return not_now;
     executed = {};
     const std::optional<NotNow> why = execute(asked, plans, *plan, executed, known, output);
     if (!why) row_classes_.note(values, {});
     if (!why || executed.row_classes.empty()) return why;
-    other = plan_for(asked.thd, plans, statement, *known, executed.row_classes);
-    if (other == nullptr) return NotNow::table_busy;
+    other = plan_for(asked.thd, plans, statement, *known, executed.row_classes, not_now);
+    if (other == nullptr) return not_now;
     // Making it may have evicted others.
-    plan = plan_for(asked.thd, plans, statement, *known, {});
+    plan = plan_for(asked.thd, plans, statement, *known, {}, not_now);
     if (plan != nullptr && plan != other && plan->shown() == other->shown()) {
       plan->serve(executed.row_classes);
       plans.drop(other);

@@ -80,8 +80,8 @@ class PlannedForm final : public StatementPlan {
   std::span<const Value> values_of(const Statement &statement) const;
   static Bytes shape_for(const Known &known, Bytes row_classes);
   KeptPlan *kept_for(THD *thd, KeptPlans &plans, const Known &known, Bytes row_classes) const;
-  KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known,
-                     Bytes row_classes) const;
+  KeptPlan *plan_for(THD *thd, KeptPlans &plans, const Statement &statement, const Known &known, Bytes row_classes,
+                     NotNow &not_now) const;
   std::optional<NotNow> execute_best(const Asked &asked, KeptPlans &plans, const Known *&known, Output &output) const;
   std::optional<NotNow> execute(const Asked &asked, KeptPlans &plans, KeptPlan &plan, Executed &executed,
                                 const Known *&known, Output &output) const;
