@@ -1,5 +1,5 @@
 """Values that statements compute from their own values and from the time: sums, NOW(), NOW() - INTERVAL 1 DAY. Workers
-write and compare them as the server's own port does. test_writes.py and its neighbours include random ones."""
+write and compare them as the server's own port does. test_random_writes.py includes random ones."""
 import pytest
 from support import sql_session
 from support.both_ports import ask, fast, filled, learnt, on_door, pair, same_tables

@@ -2,109 +2,25 @@
 
 Two databases hold the same tables. One is written through the door, the other on the server's own port, by the same
 statements, as text and prepared; every byte of every answer is compared, the sessions' state afterwards, and in the end
-the tables and a replica.
-
-SEED=N in the environment makes other choices, STATEMENTS=N makes it longer.
+the tables. test_random_writes.py has random ones.
 """
 import contextlib
-import os
 import random
 import threading
 import time
 from decimal import Decimal
 
 import pytest
-from support import replica as replicas
-from support import seeds, sql_session
-from support.both_ports import LEFT_BEHIND, SIDES, ask, ask_by_chance, fast, filled, learnt, on_door, pair, same_tables
-from support.both_ports import follower, served  # noqa: F401
-from support.random_writes import LOCKS, READS, TABLES, Writes
+from support import sql_session
+from support.both_ports import LEFT_BEHIND, ask, fast, filled, learnt, on_door, pair, same_tables
+from support.both_ports import served  # noqa: F401
+from support.random_writes import LOCKS, READS, TABLES
 from support.sql_session import Literal
-
-STATEMENTS = int(os.environ.get("STATEMENTS") or 1000)
 
 
 @pytest.fixture
 def tables(served):
     yield from filled(served, TABLES)
-
-
-SETTINGS = (
-    "SET sql_mode = DEFAULT",
-    "SET sql_mode = ''",
-    "SET sql_mode = 'TRADITIONAL'",
-    "SET sql_mode = 'NO_UNSIGNED_SUBTRACTION,STRICT_ALL_TABLES'",
-    "SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'",
-    "SET sql_mode = 'NO_BACKSLASH_ESCAPES,STRICT_TRANS_TABLES'",
-    "SET sql_mode = 'ANSI_QUOTES'",
-    "SET sql_mode = 'EMPTY_STRING_IS_NULL'",
-    "SET NAMES gbk",
-    "SET NAMES sjis",
-    "SET time_zone = '+05:30'",
-    "SET time_zone = 'SYSTEM'",
-    "SET NAMES latin1",
-    "SET NAMES binary",
-    "SET NAMES utf8mb4",
-    "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
-    "SET sql_safe_updates = 1",
-    "SET sql_safe_updates = 0",
-    "SET lc_messages = 'de_DE'",
-    "SET lc_messages = 'en_US'",
-    "SET sql_notes = 0",
-    "SET sql_notes = 1",
-    "SET @v = 5",
-    "SET @v = 70",
-    "SET @v = LAST_INSERT_ID()",
-    "SET @v = '12'",
-    "BEGIN",
-    "COMMIT",
-    "ROLLBACK",
-    "SET autocommit = 0",
-    "SET autocommit = 1",
-)
-
-
-@pytest.mark.parametrize(
-    "capabilities, binlog_format",
-    [(0, "ROW"), (sql_session.FOUND_ROWS, "MIXED"), (sql_session.DEPRECATE_EOF | sql_session.SESSION_TRACK, "ROW")],
-    ids=["plain", "found_rows", "tracked"],
-)
-def test_random_writes_are_done_alike(tables, follower, capabilities, binlog_format):
-    tables.execute(f"SET GLOBAL binlog_format = {binlog_format}")
-    seed = seeds.chosen()
-    writes, sessions = Writes(seed), pair(tables, capabilities)
-    chance = writes.random
-    fast = tables.status("Postern%")["postern_statements_fast"]
-    known = []
-    # If texts were bound before SET NAMES, the server logs the statement in the wrong character set.
-    other_characters = ("SET NAMES latin1", "SET NAMES binary", "SET NAMES gbk", "SET NAMES sjis")
-    settings = [one for one in SETTINGS if binlog_format == "ROW" or one not in other_characters]
-    for _ in range(STATEMENTS):
-        if len(known) < 30 or chance.random() < 0.05:
-            known.append(writes.write())
-            known = known[-40:]
-        if chance.random() < 0.03:
-            ask(sessions, chance.choice(settings))
-        elif chance.random() < 0.03:
-            for usual in ("COMMIT", "SET autocommit = 1", "SET sql_mode = DEFAULT", "SET NAMES utf8mb4"):
-                ask(sessions, usual)
-        text, values = chance.choice(known)
-        if chance.random() < 0.8:
-            # The form again, on another row.
-            values = [
-                chance.randrange(1, 310) if isinstance(value, int) and chance.random() < 0.3 else value
-                for value in values
-            ]
-        ask_by_chance(sessions, chance, text, values)
-        if chance.random() < 0.2:
-            for left in LEFT_BEHIND[:2]:
-                ask(sessions, left)
-    ask(sessions, "SET autocommit = 1")
-    assert tables.status("Postern%")["postern_statements_fast"] - fast > STATEMENTS / 20
-    same_tables(tables, READS)
-    replicas.catch_up(tables, follower)
-    for database in SIDES.values():
-        replicas.same(tables, follower, database)
 
 
 EXAMPLES = (

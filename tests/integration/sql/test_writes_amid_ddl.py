@@ -1,6 +1,6 @@
 """Random writes by key while their tables change: columns, keys, triggers, engines, partitions, temporary tables.
 
-See test_writes.py; SEED and STATEMENTS mean the same. Both sessions change the tables of their own database, in
+See test_random_writes.py; SEED and STATEMENTS mean the same. Both sessions change the tables of their own database, in
 the same place of their session.
 """
 import os

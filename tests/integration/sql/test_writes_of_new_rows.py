@@ -1,94 +1,21 @@
 """INSERT, INSERT IGNORE, ON DUPLICATE KEY UPDATE and REPLACE by the SQL door's worker: as on the server's own port.
 
-See test_writes.py; SEED and STATEMENTS mean the same.
+See test_writes.py. test_random_writes.py has random ones.
 """
 import contextlib
-import os
 import threading
 
 import pytest
-from support import replica as replicas
-from support import seeds, sql_session
-from support.both_ports import LEFT_BEHIND, SIDES, ask, ask_by_chance, fast, filled, learnt, on_door, pair, same_tables
-from support.both_ports import follower, served  # noqa: F401
-from support.random_new_rows import READS, TABLES, NewRows
+from support import sql_session
+from support.both_ports import LEFT_BEHIND, SIDES, ask, fast, filled, learnt, on_door, pair, same_tables
+from support.both_ports import served  # noqa: F401
+from support.random_new_rows import READS, TABLES
 from support.waiting import until
-
-STATEMENTS = int(os.environ.get("STATEMENTS") or 1000)
-SETTINGS = (
-    "SET sql_mode = DEFAULT",
-    "SET sql_mode = ''",
-    "SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
-    "SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'",
-    "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
-    "SET NAMES latin1",
-    "SET NAMES utf8mb4",
-    "SET auto_increment_increment = 3",
-    "SET auto_increment_offset = 2",
-    "SET auto_increment_increment = 1",
-    "SET lc_messages = 'de_DE'",
-    "SET lc_messages = 'en_US'",
-    "SET sql_notes = 0",
-    "SET sql_notes = 1",
-    "SET max_error_count = 0",
-    "SET max_error_count = 64",
-    "SET old_mode = 'NO_DUP_KEY_WARNINGS_WITH_IGNORE'",
-    "SET old_mode = DEFAULT",
-    "BEGIN",
-    "COMMIT",
-    "ROLLBACK",
-    "SET autocommit = 0",
-    "SET autocommit = 1",
-)
-USUAL = (
-    "COMMIT",
-    "SET autocommit = 1",
-    "SET auto_increment_increment = 1",
-    "SET auto_increment_offset = 1",
-    "SET sql_mode = DEFAULT",
-    "SET old_mode = DEFAULT",
-    "SET NAMES utf8mb4",
-)
 
 
 @pytest.fixture
 def tables(served):
     yield from filled(served, TABLES)
-
-
-@pytest.mark.parametrize(
-    "capabilities, binlog_format",
-    [(0, "ROW"), (sql_session.FOUND_ROWS, "MIXED"), (sql_session.DEPRECATE_EOF | sql_session.SESSION_TRACK, "ROW")],
-    ids=["plain", "found_rows", "tracked"],
-)
-def test_random_new_rows_are_written_alike(tables, follower, capabilities, binlog_format):
-    tables.execute(f"SET GLOBAL binlog_format = {binlog_format}")
-    seed = seeds.chosen()
-    new_rows, sessions = NewRows(seed), pair(tables, capabilities)
-    chance, before, known = new_rows.random, fast(tables), []
-    settings = [one for one in SETTINGS if binlog_format == "ROW" or one != "SET NAMES latin1"]
-    for _ in range(STATEMENTS):
-        if len(known) < 30 or chance.random() < 0.05:
-            known.append(new_rows.statement())
-            known = known[-40:]
-        if chance.random() < 0.02:
-            ask(sessions, chance.choice(settings))
-        elif chance.random() < 0.03:
-            for usual in USUAL:
-                ask(sessions, usual)
-        text, values = chance.choice(known)
-        values = new_rows.again(values)
-        ask_by_chance(sessions, chance, text, values)
-        if chance.random() < 0.3:
-            for left in LEFT_BEHIND[:2]:
-                ask(sessions, left)
-    ask(sessions, "SET autocommit = 1")
-    print(f"{fast(tables) - before} of {STATEMENTS} by workers")
-    assert fast(tables) - before > STATEMENTS / 10
-    same_tables(tables, READS)
-    replicas.catch_up(tables, follower)
-    for database in SIDES.values():
-        replicas.same(tables, follower, database)
 
 
 EXAMPLES = (
