@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 
@@ -86,23 +87,51 @@ def test_top_sorts_and_shows_one_form():
     assert "SERVED" in "\n".join(screen.lines(told, "", size))
 
 
+class Terminal:
+    """`postern top` on a terminal, interval in seconds."""
+
+    def __init__(self, server, interval):
+        self.seen = b""
+        self.child, self.file = pty.fork()
+        if self.child == 0:
+            os.environ.update(TERM="xterm", COLUMNS="80", LINES="24")
+            os.execv(cli.tool(), [cli.tool(), "top", *cli.where(server), "--interval", interval])
+
+    def until_seen(self, wanted):
+        while wanted not in self.seen:
+            assert select.select([self.file], [], [], 30)[0], self.seen[-3000:]
+            self.seen += os.read(self.file, 1 << 16)
+
+    def press(self, keys):
+        os.write(self.file, keys)
+
+    def quit(self):
+        self.press(b"q")
+        assert os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1]) == 0
+        os.close(self.file)
+
+
 def test_top_answers_keys(sandbox_factory):
+    terminal = Terminal(sandbox_factory(postern_port=0), "0.2")
+    terminal.until_seen(b"knows no statement yet")
+    terminal.press(b"h")
+    terminal.until_seen(b"why the server answered statements")
+    terminal.press(b"r")
+    terminal.quit()
+
+
+def test_top_shows_no_rate_before_an_interval_has_passed(sandbox_factory):
+    """It showed 0, as if nobody asked anything."""
     server = sandbox_factory(postern_port=0)
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ.update(TERM="xterm", COLUMNS="80", LINES="24")
-        os.execv(cli.tool(), [cli.tool(), "top", *cli.where(server), "--interval", "0.2"])
-    seen = b""
-
-    def until_seen(wanted):
-        nonlocal seen
-        while wanted not in seen:
-            assert select.select([terminal], [], [], 30)[0], seen[-3000:]
-            seen += os.read(terminal, 1 << 16)
-
-    until_seen(b"knows no statement yet")
-    os.write(terminal, b"h")
-    until_seen(b"why the server answered statements")
-    os.write(terminal, b"rq")
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    os.close(terminal)
+    assert sql_wire.rows(sql_wire.door(server), "SELECT 1 + 1")
+    terminal = Terminal(server, "600")
+    terminal.until_seen(b"h help q")
+    lines = [line.split() for line in re.sub(rb"\x1b\[[?0-9]*[A-Za-z]", b"", terminal.seen).splitlines()]
+    [door] = [line for line in lines if line[:1] == [b"postern"] and line[1] != b"top"]
+    assert door[1:5] == [b"-"] * 4
+    [form] = [line for line in lines if line[:1] == [b">"]]
+    assert form[1] == b"-"
+    terminal.press(b"\r")
+    terminal.until_seen(b"last seen")
+    assert re.search(rb"asked for +\d+ times\x1b", terminal.seen)
+    terminal.quit()

@@ -13,7 +13,7 @@ from postern_cli import server as sql
 from postern_cli.failure import DONE, USAGE, Failure
 from postern_cli.top import figures
 from postern_cli.top.keys import Keys
-from postern_cli.top.looks import Look, between
+from postern_cli.top.looks import Look, between, first
 from postern_cli.top.screen import FORMS, REASONS, Screen, latencies, shown, sort_key, sql_door
 
 INTERVAL_MAX = 86_400
@@ -62,7 +62,7 @@ def head(server: sql.Server, look: Look) -> str:
 
 def run_live(server: sql.Server, before: Look, options: Any) -> int:
     screen, keys, looks = Screen(), Keys(), 0
-    told, words = between(before, before), head(server, before)
+    told, words = first(before), head(server, before)
     try:
         draw(screen, told, words)
         due = time.monotonic() + options.interval

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 SUMS = ("requests_find", "requests_insert", "requests_edit", "requests_open", "requests_other")
 # The requests of the SQL door: those that workers answered, and those that the server answered.
@@ -18,12 +18,15 @@ def doors_in(status: Dict[str, Any]) -> List[str]:
     return sorted({name[: -len("_requests_find")] for name in status if name.endswith("_requests_find")})
 
 
-def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: float) -> List[Dict[str, Any]]:
-    """The rates of each door between two readings, a second."""
+def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: Optional[float]) -> List[Dict[str, Any]]:
+    """The rates of each door between two readings, a second. `seconds`: None if there is only one reading, so that no
+    rate is known."""
     told = []
     for door in doors_in(after):
 
-        def rate(*counters: str) -> float:
+        def rate(*counters: str) -> Optional[float]:
+            if seconds is None:
+                return None
             grown = sum(max(after.get(f"{door}_{name}", 0) - before.get(f"{door}_{name}", 0), 0) for name in counters)
             return grown / seconds
 
@@ -42,20 +45,28 @@ def figures(before: Dict[str, Any], after: Dict[str, Any], seconds: float) -> Li
                 "statements_served": rate("statements_served") if is_sql else None,
                 "rows_sent": rate("rows_sent"),
                 "rows_written": writes,
-                "requests_per_batch": requests / batches if batches else None,
-                "writes_per_commit": writes / commits if commits else None,
+                "requests_per_batch": ratio(requests, batches),
+                "writes_per_commit": ratio(writes, commits),
                 "bytes_received": rate("bytes_received"),
                 "bytes_sent": rate("bytes_sent"),
                 "scans": rate("slow_finds"),
                 "row_lock_waits": rate("row_lock_waits"),
                 "ddl_yields": rate("ddl_yields"),
                 "connections_accepted": rate("connections_accepted"),
-                "spared_processors": rate("spared_processor_us") / 1e6 if is_sql else None,
+                "spared_processors": millionths(rate("spared_processor_us")) if is_sql else None,
                 **{name: after.get(f"{door}_{name}", 0) for name in NOW},
                 "latency_us": latencies(door, after),
             }
         )
     return told
+
+
+def ratio(some: Optional[float], others: Optional[float]) -> Optional[float]:
+    return some / others if some is not None and others else None
+
+
+def millionths(number: Optional[float]) -> Optional[float]:
+    return None if number is None else number / 1e6
 
 
 def latencies(door: str, status: Dict[str, Any]) -> Dict[str, Dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 from postern_cli import server as sql
 from postern_cli.top import figures
@@ -39,6 +39,11 @@ def rows(server: sql.Server, query: str) -> List[Dict[str, Any]]:
     return [dict(zip([name.lower() for name in server.columns], row)) for row in found]
 
 
+def first(look: Look) -> Dict[str, Any]:
+    """The report before the first interval has passed: rates are not known yet, and None."""
+    return {**between(look, look), "doors": figures.figures({}, look.status, None), "forms": forms(look, look, None)}
+
+
 def between(before: Look, after: Look) -> Dict[str, Any]:
     """The report for --json and for the screen."""
     seconds = max(after.at - before.at, 1e-9)
@@ -54,8 +59,8 @@ def between(before: Look, after: Look) -> Dict[str, Any]:
     }
 
 
-def forms(before: Look, after: Look, seconds: float) -> List[Dict[str, Any]]:
-    """Each form of statement, with its rate and cost."""
+def forms(before: Look, after: Look, seconds: Optional[float]) -> List[Dict[str, Any]]:
+    """Each form of statement, with its rate and cost. `seconds` as for figures.figures()."""
     told = []
     for key, now in after.forms.items():
         was = before.forms.get(key, {})
@@ -68,7 +73,7 @@ def forms(before: Look, after: Look, seconds: float) -> List[Dict[str, Any]]:
         told.append(
             {
                 **now,
-                "asked": asked / seconds,
+                "asked": asked / seconds if seconds is not None else None,
                 "share": max(asked - left, 0) / asked if asked and served else 0.0 if asked else None,
                 "worker_each_us": each(now, "worker"),
                 "server_each_us": each(now, "server"),

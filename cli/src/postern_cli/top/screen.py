@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from postern_cli import output
 
-HELP = """f  forms of statements of the SQL door: how often they are asked for, the share that
-   its workers answer, and microseconds of a processor that one takes
+HELP = """f  forms of statements of the SQL door: how often they are asked for, the
+   share that its workers answer, and microseconds of a processor that one takes
 r  why the server answered statements
 c  connections          t  open tables          l  latencies
 s  sort by the next column
@@ -200,7 +200,8 @@ def detail(form: Dict[str, Any], width: int) -> List[str]:
     add("database", form.get("database_name"))
     table = ".".join(str(form[name]) for name in ("table_schema", "table_name") if form.get(name))
     add("table", f"{table}, index {form.get('index_name') or 'not known yet'}" if table else "")
-    add("asked for", f"{int(form['hits']):,} times, {form['asked']:,.0f} a second")
+    asked = f", {form['asked']:,.0f} a second" if form["asked"] is not None else ""
+    add("asked for", f"{int(form['hits']):,} times{asked}")
     add("left to the server", f"{int(form['left_to_server']):,} times although it has a plan")
     for side, words in (("worker", "a worker"), ("server", "the server")):
         if form[f"{side}_each_us"] is not None:
