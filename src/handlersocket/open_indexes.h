@@ -1,7 +1,8 @@
 // open_indexes.h: OpenIndexes, the open indexes of one session by their ids.
 //
 // Clients number ids from 0 or 1 and never close one, so an id is found by its distance from the smallest; other ids
-// are searched for. Holds no memory before the first open, then 16 bytes an id and the slot. Owned by its session.
+// are searched for. Holds no memory before the first open, then 16 bytes an id and the slot: a single one, which is
+// what most clients open, without the bytes that malloc adds. Owned by its session.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/slab.h"
 #include "contract/table.h"
 
 namespace postern::handlersocket {
@@ -22,11 +24,20 @@ struct OpenIndex {
   uint32_t id = 0;
   uint32_t filter_columns = 0;
   std::unique_ptr<TableSlot> slot{};
+
+  /// Of a single one.
+  static void *operator new(size_t bytes) { return slab_of<OpenIndex>.take(bytes); }
+  static void operator delete(void *index, size_t bytes) noexcept { slab_of<OpenIndex>.give_back(index, bytes); }
 };
 static_assert(sizeof(OpenIndex) == 16);
 
 class OpenIndexes {
  public:
+  OpenIndexes() = default;
+  OpenIndexes(const OpenIndexes &) = delete;
+  OpenIndexes &operator=(const OpenIndexes &) = delete;
+  ~OpenIndexes() { give_back(); }
+
   size_t size() const { return size_; }
 
   /// nullptr if the id was never opened. Valid until the next add() or settle().
@@ -41,7 +52,7 @@ class OpenIndexes {
   /// For an id that find() does not know. Valid like what find() returns. Throws std::bad_alloc.
   OpenIndex &add(uint32_t id, uint32_t filter_columns) {
     const auto place = static_cast<size_t>(position(id) - begin());
-    if (size_ == 0 || std::has_single_bit(size_)) make_room();
+    if (size_ == capacity()) make_room();
     std::move_backward(begin() + place, end(), end() + 1);
     ++size_;
     return indexes_[place] = {.id = id, .filter_columns = filter_columns};
@@ -61,21 +72,29 @@ class OpenIndexes {
   }
 
  private:
-  OpenIndex *begin() { return indexes_.get(); }
-  OpenIndex *end() { return indexes_.get() + size_; }
+  OpenIndex *begin() { return indexes_; }
+  OpenIndex *end() { return indexes_ + size_; }
   OpenIndex *position(uint64_t id) {
     return std::lower_bound(begin(), end(), id,
                             [](const OpenIndex &index, uint64_t wanted) { return index.id < wanted; });
   }
-  /// The capacity is a power of two: the next index doubles it.
+  size_t capacity() const { return indexes_ == nullptr ? 0 : size_t{1} << doublings_; }
   void make_room() {
-    auto more = std::make_unique<OpenIndex[]>(std::max<size_t>(2 * size_t{size_}, 1));
-    std::move(begin(), end(), more.get());
-    indexes_ = std::move(more);
+    const size_t more = std::max<size_t>(2 * capacity(), 1);
+    OpenIndex *const wider = more == 1 ? new OpenIndex : new OpenIndex[more];
+    std::move(begin(), end(), wider);
+    give_back();
+    indexes_ = wider;
+    doublings_ = static_cast<uint8_t>(std::countr_zero(more));
+  }
+  void give_back() {
+    if (doublings_ == 0) delete indexes_;
+    else delete[] indexes_;
   }
 
-  std::unique_ptr<OpenIndex[]> indexes_;  // by id
+  OpenIndex *indexes_ = nullptr;  // by id; 1 << doublings_ of them
   uint32_t size_ = 0;
+  uint8_t doublings_ = 0;
 };
 
 }  // namespace postern::handlersocket

@@ -359,6 +359,19 @@ TEST(HsSessionMemory, IsSmallWhenFresh) {
   EXPECT_LE(sizeof(OpenIndex) + sizeof(TableSlot), 32u);
 }
 
+TEST(HsOpenIndexes, KeepRoomForIndexesThatFailedToOpen) {
+  OpenIndexes indexes;
+  for (uint32_t id = 1; id <= 4; ++id) indexes.add(id, 0);
+  indexes.settle();  // none of their slots was filled
+  EXPECT_EQ(indexes.size(), 0u);
+  for (uint32_t round = 0; round < 3; ++round) {
+    for (uint32_t id = 1; id <= 5; ++id) EXPECT_EQ(indexes.add(id, round).id, id);
+    EXPECT_EQ(indexes.find(5)->filter_columns, round);
+    indexes.settle();
+    EXPECT_EQ(indexes.find(5), nullptr);
+  }
+}
+
 TEST(HsOpenIndexes, FindsDenseAndSparseIds) {
   for (const uint32_t step : {1u, 3u, 1'000'003u}) {
     OpenIndexes indexes;
