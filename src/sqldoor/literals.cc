@@ -1,6 +1,7 @@
 #include "sqldoor/literals.h"
 
 #include <algorithm>
+#include <array>
 
 namespace postern::sqldoor {
 namespace {
@@ -29,6 +30,15 @@ size_t digits(Bytes text, size_t from) {
   while (is_digit(at(text, end))) ++end;
   return end - from;
 }
+
+constexpr std::array<bool, 256> make_plain() {
+  std::array<bool, 256> plain{};
+  for (size_t i = 1; i < 0x80; ++i) plain[i] = i != '\'' && i != '"' && i != '\\';
+  return plain;
+}
+
+/// Characters that mean themselves in every text.
+constexpr std::array<bool, 256> plain = make_plain();
 
 /// -1: it is none.
 int hex_digit(char c) {
@@ -121,7 +131,10 @@ size_t read_text(Bytes text, TextRules rules, std::string &room, Value &value) {
     return c == '\0' || (static_cast<unsigned char>(c) >= 0x80 && !rules.safe_characters);
   };
   size_t end = 1;
-  while (end < text.size() && text[end] != quote && text[end] != '\\' && !odd(text[end])) ++end;
+  const auto means_itself = [&](char c) {
+    return plain[static_cast<unsigned char>(c)] || (c != quote && c != '\\' && !odd(c));
+  };
+  while (end < text.size() && means_itself(text[end])) ++end;
   if (end == text.size() || odd(text[end])) return 0;
   if (text[end] == quote && at(text, end + 1) != quote) {
     value = Value::of(text.substr(1, end - 1));

@@ -56,11 +56,23 @@ constexpr std::array<Char, 256> make_chars() {
 
 constexpr std::array<Char, 256> chars = make_chars();
 
+constexpr std::array<bool, 256> make_parts_of_words() {
+  std::array<bool, 256> parts{};
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = chars[i] == Char::letter || chars[i] == Char::digit;
+  return parts;
+}
+
+constexpr std::array<bool, 256> parts_of_words = make_parts_of_words();
+
 /// Right before a quote they are a part of the literal.
 constexpr Bytes words_of_literals[] = {"X", "B", "N", "DATE", "TIME", "TIMESTAMP"};
 
 Char kind(char c) {
   return chars[static_cast<uint8_t>(c)];
+}
+
+bool is_part_of_word(char c) {
+  return parts_of_words[static_cast<uint8_t>(c)];
 }
 
 /// `word` is in capitals.
@@ -95,9 +107,15 @@ uint64_t hash_of(Bytes bytes) {
 class FormReader {
  public:
   FormReader(NormalText &to, Bytes text, TextRules rules)
-      : form_(to.form_), values_(to.values_), rewritten_(to.rewritten_), text_(text), rules_(rules) {}
+      : form_(to.form_.get()),
+        form_end_(form_),
+        values_(to.values_),
+        rewritten_(to.rewritten_),
+        text_(text),
+        rules_(rules) {}
 
   bool run();
+  size_t form_size() const { return static_cast<size_t>(form_end_ - form_); }
 
  private:
   /// The previous token, as far as the next one's meaning depends on it.
@@ -124,15 +142,22 @@ class FormReader {
   bool read_minus();
   bool read_semicolon();
   bool read_variable();
-  void put(size_t size) {
-    form_.append(text_.data() + at_, size);
+  /// Everything that is written replaces at least as many bytes of the text, so that there is room.
+  void put(char c) { *form_end_++ = c; }
+  void take(size_t size) {
+    const char *const from = text_.data() + at_;
+    form_end_ = std::copy(from, from + size, form_end_);
     at_ += size;
+  }
+  void put_one_blank() {
+    if (form_end_[-1] != ' ') put(' ');
   }
   bool add(Value value);
   char peek(size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool takes_value() const { return in_tail_ && (before_ == Before::wants_value || before_ == Before::wants_limit); }
 
-  std::string &form_;
+  char *const form_;
+  char *form_end_;
   std::vector<Value> &values_;
   std::string &rewritten_;
   Bytes text_;
@@ -149,7 +174,6 @@ class FormReader {
 };
 
 bool FormReader::run() {
-  form_.clear();
   values_.clear();
   rewritten_.clear();
   rewritten_.reserve(NormalText::text_bytes_max);  // it never moves
@@ -157,7 +181,7 @@ bool FormReader::run() {
   while (at_ < text_.size()) {
     if (!step()) return false;
   }
-  while (!form_.empty() && kind(form_.back()) == Char::blank) form_.pop_back();
+  while (form_end_ != form_ && kind(form_end_[-1]) == Char::blank) --form_end_;
   return depth_ == 0;
 }
 
@@ -168,7 +192,7 @@ bool FormReader::read_verb() {
     if (!skip_comment()) return false;
   }
   // The first SELECT of a UNION may be in parentheses.
-  for (; peek(0) == '('; put(1)) {
+  for (; peek(0) == '('; take(1)) {
     if (++depth_ > 32) return false;
   }
   size_t size = 0;
@@ -177,8 +201,8 @@ bool FormReader::read_verb() {
   writes_ = is_word(verb, "UPDATE") || is_word(verb, "DELETE") || is_word(verb, "INSERT") || is_word(verb, "REPLACE");
   if (writes_ ? depth_ != 0 : !is_word(verb, "SELECT")) return false;
   in_tail_ = writes_;  // no column has a name from it
-  put(size);
-  if (kind(peek(0)) == Char::letter || kind(peek(0)) == Char::digit) return false;
+  take(size);
+  if (is_part_of_word(peek(0))) return false;
   // Applications identify themselves here in a comment, which does not become part of a column's name.
   size_t blanks = 0;
   while (kind(peek(blanks)) == Char::blank) ++blanks;
@@ -186,7 +210,7 @@ bool FormReader::read_verb() {
     at_ += blanks;
     if (!skip_comment()) return false;
     while (kind(peek(0)) == Char::blank) ++at_;
-    form_ += ' ';
+    put(' ');
   }
   return true;
 }
@@ -205,9 +229,9 @@ bool FormReader::skip_comment() {
 void FormReader::put_blank() {
   if (in_tail_) {
     while (kind(peek(0)) == Char::blank) ++at_;
-    if (form_.back() != ' ') form_ += ' ';
+    put_one_blank();
   } else {
-    put(1);  // a column's name may be the text of its expression
+    take(1);  // a column's name may be the text of its expression
   }
 }
 
@@ -227,60 +251,62 @@ bool FormReader::step() {
       if (peek(1) == '*') {
         // In the select list it would be part of a column's name.
         if (!in_tail_ || !skip_comment()) return false;
-        if (form_.back() != ' ') form_ += ' ';
+        put_one_blank();
         return true;
       }
       before_ = Before::nothing_special;
-      put(1);
+      take(1);
       return true;
     case Char::minus: return read_minus();
     case Char::point:
       if (kind(peek(1)) == Char::digit) return false;
       before_ = Before::point;
-      put(1);
+      take(1);
       return true;
     case Char::open:
       if (++depth_ > 32) return false;
       lists_ = (lists_ << 1) | (before_ == Before::in || before_ == Before::wants_value ? 1 : 0);
       before_ = lists_ & 1 ? Before::wants_value : Before::nothing_special;
-      put(1);
+      take(1);
       return true;
     case Char::close:
       if (depth_ == 0) return false;
       --depth_;
       lists_ >>= 1;
       before_ = Before::nothing_special;
-      put(1);
+      take(1);
       return true;
     case Char::comma:
       before_ = lists_ & 1 ? Before::wants_value : in_limit_ ? Before::wants_limit : Before::nothing_special;
       if (in_rows_ && depth_ == 0) before_ = Before::in;
-      put(1);
+      take(1);
       return true;
     case Char::semicolon: return read_semicolon();
     case Char::at: return read_variable();
     case Char::compares:
       // 1 = 1 does not involve a column.
       if (before_ != Before::written) before_ = Before::wants_value;
-      put(1);
+      take(1);
       return true;
     case Char::other:
       before_ = writes_ && c == '+' ? Before::wants_value : Before::nothing_special;
-      put(1);
+      take(1);
       return true;
   }
   return false;
 }
 
 bool FormReader::read_word() {
-  size_t size = 0;
-  while (kind(peek(size)) == Char::letter || kind(peek(size)) == Char::digit) {
-    if (static_cast<uint8_t>(peek(size)) >= 0x80 && !rules_.safe_characters) return false;
-    ++size;
-  }
-  if (peek(size) == '\'' || peek(size) == '"') return read_bytes(size);
+  const char *const from = text_.data() + at_;
+  const char *const text_end = text_.data() + text_.size();
+  const char *end = from;
+  uint8_t all = 0;
+  for (; end != text_end && is_part_of_word(*end); ++end) all |= static_cast<uint8_t>(*end);
+  if (all >= 0x80 && !rules_.safe_characters) return false;
+  const auto size = static_cast<size_t>(end - from);
+  if (end != text_end && (*end == '\'' || *end == '"')) return read_bytes(size);
   const Bytes word = text_.substr(at_, size);
-  put(size);
+  take(size);
   if (before_ == Before::point) {
     before_ = Before::nothing_special;
   } else {
@@ -343,7 +369,7 @@ bool FormReader::read_quoted_name(char quote) {
     if (peek(size + 1) != quote) break;
     ++size;
   }
-  put(size + 1);
+  take(size + 1);
   before_ = Before::nothing_special;
   return true;
 }
@@ -363,7 +389,7 @@ bool FormReader::read_bytes(size_t size) {
     const size_t rewritten = rewritten_.size();
     taken = sqldoor::read_text(rest.substr(size), rules_, rewritten_, value);
     if (taken == 0 || rewritten_.size() != rewritten) return false;
-    put(size + taken);
+    take(size + taken);
     before_ = Before::text;
     return true;
   }
@@ -394,7 +420,7 @@ bool FormReader::read_text() {
   } else {
     // Code that shows the form reads it, too, and does not handle escapes.
     if (rewritten_.size() != rewritten) return false;
-    put(size);
+    take(size);
   }
   before_ = Before::text;
   return true;
@@ -413,7 +439,7 @@ bool FormReader::read_number() {
   // Names may begin with digits, and 0x41 may be a text.
   const size_t size = size_of_number(text_.substr(at_));
   if (size == 0 || (writes_ && text_.substr(at_, size).find_first_not_of("0123456789") != Bytes::npos)) return false;
-  put(size);
+  take(size);
   before_ = Before::written;
   return true;
 }
@@ -422,7 +448,7 @@ bool FormReader::read_minus() {
   if (peek(1) == '-') return false;  // the rest of the line may be a comment
   if (in_tail_ && before_ == Before::wants_value && kind(peek(1)) == Char::digit) return read_number();
   before_ = writes_ ? Before::wants_value : Before::nothing_special;
-  put(1);
+  take(1);
   return true;
 }
 
@@ -430,12 +456,12 @@ bool FormReader::read_minus() {
 bool FormReader::read_variable() {
   if (!in_tail_ || before_ != Before::wants_value) return false;
   size_t size = 1;
-  while (kind(peek(size)) == Char::letter || kind(peek(size)) == Char::digit) {
+  while (is_part_of_word(peek(size))) {
     if (static_cast<uint8_t>(peek(size)) >= 0x80) return false;
     ++size;
   }
   if (size == 1 || peek(size) == '.') return false;
-  put(size);
+  take(size);
   before_ = Before::nothing_special;
   return true;
 }
@@ -452,14 +478,17 @@ bool FormReader::read_semicolon() {
 bool FormReader::add(Value value) {
   if (values_.size() == NormalText::values_max) return false;
   values_.push_back(value);
-  form_ += '?';
+  put('?');
   return true;
 }
 
 bool NormalText::read(Bytes text, TextRules rules) {
-  if (!FormReader(*this, text, rules).run()) return false;
-  hash_ = hash_of(form_);
-  return true;
+  if (form_ == nullptr) form_ = std::make_unique_for_overwrite<char[]>(text_bytes_max);
+  FormReader reader(*this, text, rules);
+  const bool read = reader.run();
+  size_ = reader.form_size();
+  if (read) hash_ = hash_of(form());
+  return read;
 }
 
 }  // namespace postern::sqldoor

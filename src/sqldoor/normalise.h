@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ class NormalText {
   bool read(Bytes text, TextRules rules);
 
   /// Valid until the next read().
-  Bytes form() const { return form_; }
+  Bytes form() const { return {form_.get(), size_}; }
   /// The hash of form(). Not for uses where clients may provoke collisions.
   uint64_t hash() const { return hash_; }
   /// The values in place of the ? of form(). Valid as long as the text that was read, until the next read().
@@ -44,7 +45,8 @@ class NormalText {
  private:
   friend class FormReader;
 
-  std::string form_;
+  std::unique_ptr<char[]> form_;  // of text_bytes_max
+  size_t size_ = 0;
   std::vector<Value> values_;
   std::string rewritten_;
   uint64_t hash_ = 0;
