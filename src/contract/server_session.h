@@ -131,6 +131,8 @@ struct Statement {
   /// Its text with a ? for each of `values`, if it is not known yet whether the form has a plan: the session learns one
   /// after serving the statement. Empty: there is nothing to learn.
   Bytes form{};
+  /// Its form is known to have no plan, and there is nothing to learn.
+  bool has_no_plan = false;
   /// Times of its form; nullptr: nothing is noted. The session keeps it until the statement is answered.
   const std::shared_ptr<FormTimes> *times = nullptr;
   /// Called when the serving thread waits; nullptr: none.

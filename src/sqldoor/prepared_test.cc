@@ -8,6 +8,7 @@
 #include <string>
 
 #include "contract/batch.h"
+#include "sqldoor/plan_cache.h"
 #include "sqldoor/protocol.h"
 
 namespace postern::sqldoor {
@@ -204,6 +205,21 @@ TEST_F(MySqlSessionTest, ATextThatWasPreparedBeforeHasItsPlan) {
   EXPECT_TRUE(fast(execution(6, longlong, bytes(int64_t{43}))));
   EXPECT_EQ(statement_.plan, plan.get());
   EXPECT_TRUE(fast(execution(5, longlong, bytes(int64_t{43}))));
+}
+
+TEST_F(MySqlSessionTest, APreparedTextWithoutAPlanIsLearntOnceInAWhile) {
+  const std::string text = "SELECT a.b FROM t a JOIN t b ON b.id = a.b";
+  EXPECT_EQ(find(packet('\x16', text)).form, text);
+  EXPECT_FALSE(statement_.has_no_plan);
+  engine_.said.learnt = {.statement_id = 1, .final = true, .of_session = true};
+  for (uint32_t id = 2; id != 2 + PlanCache::refusals_of_sessions_believed; ++id) {
+    EXPECT_TRUE(find(packet('\x16', text)).form.empty()) << id;
+    EXPECT_TRUE(statement_.has_no_plan) << id;
+    engine_.said.learnt = {.statement_id = id};
+    find(packet('\x17', bytes(id) + '\0' + bytes(uint32_t{1})));
+  }
+  EXPECT_EQ(find(packet('\x16', text)).form, text);
+  EXPECT_FALSE(statement_.has_no_plan);
 }
 
 TEST_F(MySqlSessionTest, APreparedTextIsNotTheSameAsItsForm) {

@@ -278,11 +278,13 @@ void MySqlSession::plan_prepare(Statement &statement) {
   const PlanKey key{session_->dialect(), std::hash<Bytes>()(form_), form_};
   awaited_.key = key;
   // Counted by its executions.
-  if (const KnownForm *const known = front_.find(key, 0); known == nullptr) {
+  const KnownForm *const known = front_.find(key, 0);
+  if (known == nullptr || (known->plan() == nullptr && !known->is_refusal())) {
     statement.form = text;
   } else {
     awaited_.known = front_.keep(key);
     statement.plan = known->plan();
+    statement.has_no_plan = known->plan() == nullptr;
   }
 }
 

@@ -115,6 +115,7 @@ void learn_prepared(THD *thd, const Statement &statement, Bytes answer, Learnt &
   if (prepared == nullptr || prepared->lex == nullptr) return;
   learnt.statement_id = id;
   learnt.parameters = prepared->lex->param_list.elements;
+  if (statement.has_no_plan) return;
   // The server has replaced a star by the table's present columns, and repeats that after DDL.
   const Bytes text = statement.packet.substr(header_bytes + 1);
   const bool sends_rows = prepared->lex->sql_command == SQLCOM_SELECT || prepared->lex->has_returning();
