@@ -6,7 +6,6 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 namespace postern::mariadb {
 namespace {
@@ -37,24 +36,41 @@ void append(std::string &context, Number number) {
 
 }  // namespace
 
+/// Each character set has its own permanent CHARSET_INFO, each locale its MY_LOCALE. No database has an empty name.
+std::string Dialect::context_of(const Settings &settings, Bytes database) {
+  std::string context;
+  append(context, settings.sql_mode);
+  append(context, settings.old_behavior);
+  append(context, settings.character_set_client);
+  append(context, settings.collation_connection);
+  append(context, settings.option_bits);
+  append(context, settings.div_precincrement);
+  append(context, settings.group_concat_max_len);
+  append(context, settings.lc_time_names);
+  if (!database.empty()) context.append(1, '.').append(database);
+  return context;
+}
+
 /// The meaning of a text depends on these, and how the columns of its answer are described: quotients, GROUP_CONCAT and
-/// names of days have lengths and decimals by the session's settings. Each character set has its own permanent
-/// CHARSET_INFO, each locale its MY_LOCALE.
+/// names of days have lengths and decimals by the session's settings. Called after each command, which hardly ever
+/// changes one of them.
 void Dialect::note(const THD *thd) {
   const system_variables &variables = thd->variables;
-  std::string context;
-  append(context, variables.sql_mode);
-  append(context, variables.old_behavior);
-  append(context, variables.character_set_client);
-  append(context, variables.collation_connection);
-  append(context, variables.option_bits & OPTION_AUTO_IS_NULL);
-  append(context, variables.div_precincrement);
-  append(context, variables.group_concat_max_len);
-  append(context, variables.lc_time_names);
-  if (thd->db.str != nullptr) context.append(1, '.').append(thd->db.str, thd->db.length);
-  if (context == context_) return;
-  context_ = std::move(context);
-  number_ = dialects.number(context_);
+  const Settings settings{.sql_mode = variables.sql_mode,
+                          .old_behavior = variables.old_behavior,
+                          .character_set_client = variables.character_set_client,
+                          .collation_connection = variables.collation_connection,
+                          .option_bits = variables.option_bits & OPTION_AUTO_IS_NULL,
+                          .div_precincrement = variables.div_precincrement,
+                          .group_concat_max_len = variables.group_concat_max_len,
+                          .lc_time_names = variables.lc_time_names};
+  const Bytes database = thd->db.str != nullptr ? Bytes(thd->db.str, thd->db.length) : Bytes();
+  if (noted_ && settings == settings_ && database == database_) return;
+  const std::string context = context_of(settings, database);
+  database_.assign(database);
+  settings_ = settings;
+  noted_ = true;
+  number_ = dialects.number(context);
 }
 
 std::optional<TextRules> Dialect::text_rules(const THD *thd) const {
