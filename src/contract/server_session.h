@@ -203,6 +203,8 @@ class ServerSession {
   /// Its connection id and its account, user@host, in the server. Valid after the login.
   virtual uint64_t number() const { return 0; }
   virtual std::string account() const { return {}; }
+  /// Whether that is the account. Asked after each statement.
+  virtual bool has_account(Bytes name) const { return account() == name; }
 
   /// For the worker: milliseconds that the session may stay silent in its present state.
   virtual int64_t idle_limit_ms() const = 0;

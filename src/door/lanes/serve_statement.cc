@@ -67,8 +67,7 @@ bool serve_measured(ServerSession &session, const Statement &statement) {
 bool serve(Connection &connection, const Statement &statement) {
   ServerSession &session = *connection.hosted();
   if (!flush(connection) || !serve_measured(session, statement)) return false;
-  if (std::string account = session.account(); account != connection.listed.account())
-    connection.listed.note_account(std::move(account));
+  if (!session.has_account(connection.listed.account())) connection.listed.note_account(session.account());
   return true;
 }
 

@@ -164,6 +164,13 @@ std::string account_name(const Security_context &context) {
   return name += context.priv_host;
 }
 
+bool is_account_name(const Security_context &context, Bytes name) {
+  const Bytes user(context.priv_user);
+  const Bytes host(context.priv_host);
+  return name.size() == user.size() + 1 + host.size() && name.starts_with(user) && name[user.size()] == '@' &&
+         name.ends_with(host);
+}
+
 MariaAccount::~MariaAccount() {
   if (connections != nullptr) decrease_user_connections(connections);
 }

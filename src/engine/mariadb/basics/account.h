@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/bytes.h"
 #include "engine/sql/server_account.h"
 
 class Security_context;
@@ -25,5 +26,7 @@ struct MariaAccount final : sql::ServerAccount {
 
 /// CURRENT_USER(): user@host.
 std::string account_name(const Security_context &context);
+/// Whether `name` is that.
+bool is_account_name(const Security_context &context, Bytes name);
 
 }  // namespace postern::mariadb

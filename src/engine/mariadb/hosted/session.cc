@@ -186,6 +186,10 @@ std::string HostedSession::account() const {
   return thd_ != nullptr ? account_name(*thd_->security_ctx) : std::string();
 }
 
+bool HostedSession::has_account(Bytes name) const {
+  return thd_ != nullptr ? is_account_name(*thd_->security_ctx, name) : name.empty();
+}
+
 int HostedSession::fd() const {
   return thd_ != nullptr ? mysql_socket_getfd(thd_->net.vio->mysql_socket) : -1;
 }

@@ -56,6 +56,7 @@ class HostedSession final : public ServerSession {
 
   uint64_t number() const override;
   std::string account() const override;
+  bool has_account(Bytes name) const override;
 
   int64_t idle_limit_ms() const override;
   void time_out() override;
