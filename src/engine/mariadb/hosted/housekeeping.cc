@@ -33,7 +33,8 @@ bool asks_for_lock(THD *thd) {
 /// memory. `parsed`: the text was parsed in an earlier state of the session.
 bool text_cannot_wait(THD *thd, Bytes text, bool parsed, CommitInTurn &commit, LockAhead &lock) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
-  switch (sql::housekeeping_of(text)) {
+  Bytes name;
+  switch (sql::housekeeping_of(text, name)) {
     case sql::Housekeeping::begin:
     case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the previous transaction
     case sql::Housekeeping::commit: return completes_plainly(thd) || commit.may_be_made(lock);
@@ -43,7 +44,7 @@ bool text_cannot_wait(THD *thd, Bytes text, bool parsed, CommitInTurn &commit, L
     case sql::Housekeeping::evaluate:
     case sql::Housekeeping::use:
     case sql::Housekeeping::warnings: return true;
-    case sql::Housekeeping::lock: return !parsed && asks_for_lock(thd) && lock.take_named(sql::lock_asked_by(text));
+    case sql::Housekeeping::lock: return !parsed && asks_for_lock(thd) && lock.take_named(name);
     case sql::Housekeeping::none: return false;
   }
   return false;

@@ -42,11 +42,13 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
   const uint8_t command = command_of(packet);
   const Bytes arguments = packet.substr(std::min(packet.size(), header_bytes + 1));
   switch (command) {
-    case COM_QUERY:
+    case COM_QUERY: {
+      const sql::FirstWord first(arguments);
       return {.kind = sql::kind_of_text(arguments),
-              .may_commit = sql::text_may_commit(arguments, in_transaction),
-              .wants_tables = sql::text_wants_tables(arguments),
-              .client_sends = sql::text_asks_client(arguments) || !is_whole(packet)};
+              .may_commit = first.may_commit(in_transaction),
+              .wants_tables = first.wants_tables(),
+              .client_sends = first.asks_client() || !is_whole(packet)};
+    }
     case COM_STMT_EXECUTE: {
       if (arguments.size() < 4) return {.kind = command};
       const uint32_t id = uint4korr(reinterpret_cast<const uchar *>(arguments.data()));

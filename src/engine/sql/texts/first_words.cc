@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "engine/sql/texts/tokens.h"
-
 namespace postern::sql {
 namespace {
 
@@ -12,14 +10,6 @@ constexpr size_t kind_bytes = 96;
 
 bool is_of_number(char c) {
   return c >= '0' && c <= '9';
-}
-
-/// The first token that is neither a parenthesis nor a comment. A comment that the server executes is.
-Token first_word(Bytes text) {
-  Token token = token_at(text, 0);
-  while (token.is_mark('(') || (token.kind == Token::Kind::comment && !token.is_executed()))
-    token = token_at(text, token.to);
-  return token;
 }
 
 }  // namespace
@@ -35,25 +25,30 @@ uint64_t kind_of_text(Bytes text) {
   return kind;
 }
 
-bool text_may_commit(Bytes text, bool in_transaction) {
+/// The first token that is neither a parenthesis nor a comment. A comment that the server executes is.
+FirstWord::FirstWord(Bytes text) : token_(token_at(text, 0)) {
+  while (token_.is_mark('(') || (token_.kind == Token::Kind::comment && !token_.is_executed()))
+    token_ = token_at(text, token_.to);
+}
+
+bool FirstWord::may_commit(bool in_transaction) const {
   static constexpr Bytes reads[] = {"select", "show", "do", "use", "explain", "describe", "desc", "with"};
   static constexpr Bytes changes[] = {"update", "insert", "delete", "replace"};
   static constexpr Bytes sets[] = {"set"};  // SET autocommit = 1 commits
-  const Token first = first_word(text);
-  if (first.is_word_of(reads)) return false;
-  if (first.is_word_of(changes)) return !in_transaction;
-  return !first.is_word_of(sets) || in_transaction;
+  if (token_.is_word_of(reads)) return false;
+  if (token_.is_word_of(changes)) return !in_transaction;
+  return !token_.is_word_of(sets) || in_transaction;
 }
 
-bool text_asks_client(Bytes text) {
+bool FirstWord::asks_client() const {
   static constexpr Bytes words[] = {"load"};
-  return first_word(text).is_word_of(words);
+  return token_.is_word_of(words);
 }
 
-bool text_wants_tables(Bytes text) {
+bool FirstWord::wants_tables() const {
   static constexpr Bytes words[] = {"alter", "create", "drop",   "truncate", "rename",  "flush",
                                     "lock",  "backup", "repair", "optimize", "analyze", "check"};
-  return first_word(text).is_word_of(words);
+  return token_.is_word_of(words);
 }
 
 }  // namespace postern::sql

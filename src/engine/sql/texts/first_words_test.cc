@@ -24,41 +24,41 @@ TEST(FirstWordsTest, TheKindIsOfTheBeginning) {
 TEST(FirstWordsTest, ReadsCommitNothing) {
   for (const Bytes text : {"SELECT 1", "select 1", "  \n(SELECT 1)", "/* a */ select 1", "/**/(/* b */select 1)",
                            "SHOW TABLES", "DO 1", "USE shop", "DESC t", "WITH a AS (SELECT 1) SELECT * FROM a"}) {
-    EXPECT_FALSE(text_may_commit(text, false)) << text;
-    EXPECT_FALSE(text_may_commit(text, true)) << text;
+    EXPECT_FALSE(FirstWord(text).may_commit(false)) << text;
+    EXPECT_FALSE(FirstWord(text).may_commit(true)) << text;
   }
 }
 
 TEST(FirstWordsTest, ChangesCommitOutsideOfATransaction) {
   for (const Bytes text : {"UPDATE t SET a = 1", "insert into t values (1)", "DELETE FROM t", "Replace t VALUES (1)"}) {
-    EXPECT_TRUE(text_may_commit(text, false)) << text;
-    EXPECT_FALSE(text_may_commit(text, true)) << text;
+    EXPECT_TRUE(FirstWord(text).may_commit(false)) << text;
+    EXPECT_FALSE(FirstWord(text).may_commit(true)) << text;
   }
 }
 
 TEST(FirstWordsTest, SettingAutocommitCommitsATransaction) {
-  EXPECT_FALSE(text_may_commit("SET autocommit = 1", false));
-  EXPECT_TRUE(text_may_commit("SET autocommit = 1", true));
+  EXPECT_FALSE(FirstWord("SET autocommit = 1").may_commit(false));
+  EXPECT_TRUE(FirstWord("SET autocommit = 1").may_commit(true));
 }
 
 TEST(FirstWordsTest, AnythingElseMayCommit) {
   for (const Bytes text : {"COMMIT", "CALL p()", "CREATE TABLE t (a INT)", "", "selects 1", "/*! select 1 */",
                            "/*M!100100 select 1 */", "/* select 1"})
-    EXPECT_TRUE(text_may_commit(text, true)) << text;
+    EXPECT_TRUE(FirstWord(text).may_commit(true)) << text;
 }
 
 TEST(FirstWordsTest, FilesAreAskedOfClients) {
-  EXPECT_TRUE(text_asks_client("LOAD DATA LOCAL INFILE 'f' INTO TABLE t"));
-  EXPECT_TRUE(text_asks_client("/* a file */ load data infile 'f' into table t"));
-  EXPECT_FALSE(text_asks_client("INSERT INTO loads VALUES (1)"));
+  EXPECT_TRUE(FirstWord("LOAD DATA LOCAL INFILE 'f' INTO TABLE t").asks_client());
+  EXPECT_TRUE(FirstWord("/* a file */ load data infile 'f' into table t").asks_client());
+  EXPECT_FALSE(FirstWord("INSERT INTO loads VALUES (1)").asks_client());
 }
 
 TEST(FirstWordsTest, DefinitionsAndLocksWantTables) {
   for (const Bytes text : {"ALTER TABLE t ADD a INT", "create table t (a int)", "DROP TABLE t", "TRUNCATE t",
                            "RENAME TABLE t TO u", "FLUSH TABLES", "LOCK TABLES t READ", "OPTIMIZE TABLE t"})
-    EXPECT_TRUE(text_wants_tables(text)) << text;
+    EXPECT_TRUE(FirstWord(text).wants_tables()) << text;
   for (const Bytes text : {"SELECT 1", "UPDATE t SET a = 1", "", "UNLOCK TABLES", "/*! ALTER TABLE t ADD a INT */"})
-    EXPECT_FALSE(text_wants_tables(text)) << text;
+    EXPECT_FALSE(FirstWord(text).wants_tables()) << text;
 }
 
 }  // namespace

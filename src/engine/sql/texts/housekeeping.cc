@@ -385,11 +385,19 @@ Housekeeping show(Tokens &tokens) {
 }  // namespace
 
 Housekeeping housekeeping_of(Bytes text) {
+  Bytes lock;
+  return housekeeping_of(text, lock);
+}
+
+Housekeeping housekeeping_of(Bytes text, Bytes &lock) {
   if (text.size() > housekeeping_bytes_max) return Housekeeping::none;
   Tokens tokens(text);
   if (tokens.take_word("select")) {
+    Tokens again = tokens;
     const Housekeeping kind = select(tokens);
-    return kind == Housekeeping::none && !lock_asked_by(text).empty() ? Housekeeping::lock : kind;
+    if (kind != Housekeeping::none) return kind;
+    lock = select_lock(again);
+    return lock.empty() ? Housekeeping::none : Housekeeping::lock;
   }
   if (tokens.take_word("set")) return set(tokens);
   if (tokens.take_word("begin")) return begin(tokens);
@@ -403,11 +411,6 @@ Housekeeping housekeeping_of(Bytes text) {
     return tokens.take_word("savepoint") ? one_name(tokens, Housekeeping::savepoint) : Housekeeping::none;
   if (tokens.take_word("show")) return show(tokens);
   return Housekeeping::none;
-}
-
-Bytes lock_asked_by(Bytes text) {
-  Tokens tokens(text);
-  return tokens.take_word("select") ? select_lock(tokens) : Bytes();
 }
 
 }  // namespace postern::sql

@@ -19,7 +19,7 @@ enum class Housekeeping : uint8_t {
   evaluate,        ///< SELECT or DO of constants, variables, and functions that only read the session
   use,             ///< USE
   warnings,        ///< SHOW WARNINGS, SHOW ERRORS
-  lock,            ///< GET_LOCK as the first expression, which waits if another session has the lock: lock_asked_by()
+  lock,            ///< GET_LOCK as the first expression, which waits if another session has the lock
 };
 
 /// Longer texts are not examined.
@@ -29,7 +29,7 @@ constexpr size_t housekeeping_bytes_max = 2048;
 /// Comments are skipped, except those that the server executes. Pure; allocates nothing.
 Housekeeping housekeeping_of(Bytes text);
 
-/// The lock name in a text of kind `lock`; empty: not such a text.
-Bytes lock_asked_by(Bytes text);
+/// The same; `lock` becomes the name of the lock that a text of kind `lock` asks for.
+Housekeeping housekeeping_of(Bytes text, Bytes &lock);
 
 }  // namespace postern::sql

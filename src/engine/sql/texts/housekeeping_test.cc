@@ -70,8 +70,9 @@ TEST(Housekeeping, KnowsTheLockThatATextAsksFor) {
   for (const Bytes text : {"SELECT GET_LOCK('a:b c', 5)", "select get_lock('a:b c', 0.5) AS `got`;",
                            "SELECT IF(GET_LOCK('a:b c', 10),UNIX_TIMESTAMP(SYSDATE(6)),NULL) AS acquired",
                            "/* MediaWiki */ SELECT IF(GET_LOCK('a:b c', 1), 1, 0)"}) {
-    EXPECT_EQ(housekeeping_of(text), Housekeeping::lock) << text;
-    EXPECT_EQ(lock_asked_by(text), "a:b c") << text;
+    Bytes lock;
+    EXPECT_EQ(housekeeping_of(text, lock), Housekeeping::lock) << text;
+    EXPECT_EQ(lock, "a:b c") << text;
   }
   const std::string long_name = "SELECT GET_LOCK('" + std::string(65, 'a') + "', 5)";
   for (const Bytes text :
@@ -81,8 +82,9 @@ TEST(Housekeeping, KnowsTheLockThatATextAsksFor) {
         Bytes("SELECT IF(GET_LOCK('a', 5), SLEEP(1), 1)"), Bytes("SELECT IF(GET_LOCK('a', 5) = 1, 1, 1)"),
         Bytes("SELECT GET_LOCK(x'61', 5)"), Bytes("SELECT GET_LOCK('a\\'', 5)"), Bytes(long_name),
         Bytes("SELECT GET_LOCK('a', 5) FROM t")}) {
-    EXPECT_EQ(housekeeping_of(text), Housekeeping::none) << text;
-    EXPECT_EQ(lock_asked_by(text), "") << text;
+    Bytes lock;
+    EXPECT_EQ(housekeeping_of(text, lock), Housekeeping::none) << text;
+    EXPECT_EQ(lock, "") << text;
   }
 }
 
