@@ -70,6 +70,7 @@ void Turn::take_progress(const Slice &slice, std::span<const Op> copies) {
 }
 
 size_t Turn::put_readers_first() {
+  if (slices_.size() == 1) return writes_anything(slices_[0]) ? 0 : 1;
   // Writers keep their order: if keys rise with time, rows are then inserted in index order.
   writers_.clear();
   reordered_.clear();

@@ -25,6 +25,7 @@ class MariaExecutor final : public rows::RowExecutor {
   void prepare_thread() override;
   void execute_statement(Op &op) override;
   void end_reading(const Settlement &settlement) override;
+  bool has_statements_left() const override { return shared_.any(); }
 
   KeptPlans plans_;
   SharedWrites shared_;

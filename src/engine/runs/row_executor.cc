@@ -22,6 +22,10 @@ bool asks_for_tables(std::span<const Op> ops) {
 
 constexpr int prepare_attempts_max = 3;
 
+bool are_of_sessions(std::span<const Op> ops) {
+  return std::all_of(ops.begin(), ops.end(), [](const Op &op) { return op.verb == Verb::statement; });
+}
+
 }  // namespace
 
 Settlement RowExecutor::run(const Run &run) {
@@ -30,6 +34,7 @@ Settlement RowExecutor::run(const Run &run) {
   answers_may_wait_ = run.answers_may_wait;
   if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
   if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
+  if (are_of_sessions(run.ops)) return run_sessions(run);
   if (!write_any(run.ops)) return run_reading(run);
   return std::any_of(run.ops.begin(), run.ops.end(), suits_turn) ? run_statements(run) : run_writing(run);
 }
@@ -85,6 +90,27 @@ Settlement RowExecutor::run_reading(const Run &run) {
     counters_->add(Counter::ddl_yields);
   }
   end();
+  return settlement;
+}
+
+/// Statements of sessions run in the sessions' own THDs: this thread's has no statement of its own, and opens no table.
+Settlement RowExecutor::run_sessions(const Run &run) {
+  counters_->add(Counter::batches);
+  order_.begin();
+  if (thd()->killed) end_interruption(thd());  // KILL QUERY came when there was none
+  thd()->set_time();
+  Settlement settlement;
+  try {
+    execute_all(run, run.watcher);
+  } catch (const std::bad_alloc &) {
+    settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn};
+  }
+  if (has_statements_left()) {
+    begin_statement();
+    end_reading(settlement);
+    rest_after_statement();
+  }
+  if (thd()->killed) end_interruption(thd());
   return settlement;
 }
 
@@ -180,10 +206,7 @@ void RowExecutor::begin(std::span<const Op> ops) {
   THD *const thd = this->thd();
   counters_->add(Counter::batches);
   order_.begin();
-  thd->set_command(COM_QUERY);
-  thd->set_query_id(next_query_id());
-  thd->set_time();
-  prepare_thread();
+  begin_statement();
   if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
   not_ready_ = asks_for_tables(ops) && cluster_refuses_reads(thd);
   tables_.begin_batch();
@@ -196,12 +219,23 @@ void RowExecutor::end_statement() {
   clear_statement(thd());
 }
 
-void RowExecutor::end() {
+void RowExecutor::begin_statement() {
   THD *const thd = this->thd();
+  thd->set_command(COM_QUERY);
+  thd->set_query_id(next_query_id());
+  thd->set_time();
+  prepare_thread();
+}
+
+void RowExecutor::rest_after_statement() {
   end_statement();
   thread_->show_text();
-  thd->set_command(COM_SLEEP);
-  if (thd->killed) end_interruption(thd);
+  thd()->set_command(COM_SLEEP);
+}
+
+void RowExecutor::end() {
+  rest_after_statement();
+  if (thd()->killed) end_interruption(thd());
 }
 
 bool RowExecutor::renew() {

@@ -69,6 +69,8 @@ class RowExecutor : public Executor {
   virtual void execute_statement(Op &op);
   /// Called at the end of a run without writes, before it gives up its tables.
   virtual void end_reading(const Settlement &settlement) { (void)settlement; }
+  /// Whether statements of the run's sessions are left for end_reading().
+  virtual bool has_statements_left() const { return false; }
 
   /// False if the server goes down, or has no memory for another THD yet.
   bool renew();
@@ -91,6 +93,7 @@ class RowExecutor : public Executor {
   // row_executor.cc: runs, and RunOrder's hands.
   Settlement run_unit(const Run &run);
   Settlement run_reading(const Run &run);
+  Settlement run_sessions(const Run &run);
   Settlement run_writing(const Run &run);
   void begin_row_waits();
   Settlement run_statement(const Run &run);
@@ -100,6 +103,8 @@ class RowExecutor : public Executor {
   bool lost() const { return !writer_.lost().lasted(); }
   bool can_undo() const;
   void begin(std::span<const Op> ops);
+  void begin_statement();
+  void rest_after_statement();
   void end();
 
   // run_statements.cc: runs with scripts in them.
