@@ -158,7 +158,7 @@ class JoinPlan final : public KeptPlan {
     SQL_SELECT *select = nullptr;
     Item *condition = nullptr;
     uint index = 0;
-    bool descends = false;
+    std::optional<uint> down_by;  ///< read downwards: by how many parts, the primary key's included
   };
 
   /// A temporary table. One with columns as long as a TEXT is kept on the disk from the beginning, by Aria.

@@ -1,5 +1,6 @@
 #include "engine/mariadb/hosted/planned/server.h"
 
+#include <optional>
 #include <utility>
 
 #include "engine/mariadb/hosted/planned/join_plan.h"
@@ -29,6 +30,21 @@ class AsPlanned {
   const ulonglong switches_;
   const uint counted_;
 };
+
+/// The server keeps the number of parts by which a range is read downwards in a private member.
+template <auto Member>
+struct PartsOf {
+  friend uint parts_read_down(QUICK_SELECT_DESC &quick) { return quick.*Member; }
+};
+uint parts_read_down(QUICK_SELECT_DESC &quick);
+template struct PartsOf<&QUICK_SELECT_DESC::used_key_parts>;
+
+/// The number of parts by which it is read downwards; nullopt: upwards. Rows of one value of the whole index are read
+/// downwards only by more parts than it has: by those of the primary key, which InnoDB appends.
+std::optional<uint> parts_down(QUICK_SELECT_I &quick) {
+  if (quick.get_type() != QUICK_SELECT_I::QS_TYPE_RANGE_DESC) return std::nullopt;
+  return parts_read_down(static_cast<QUICK_SELECT_DESC &>(quick));
+}
 
 /// The condition of a table's rows without the guard of an outer join: it holds for rows that are read.
 Item *without_guard(Item *condition) {
@@ -62,7 +78,7 @@ bool JoinPlan::note_ranges_of(JOIN *join) {
       ranged_.push_back({.select = select,
                          .condition = without_guard(pushed != nullptr ? pushed : select->cond),
                          .index = select->quick->index,
-                         .descends = select->quick->reverse_sorted()});
+                         .down_by = parts_down(*select->quick)});
       if (ranged_.back().condition == nullptr) return false;
     }
   }
@@ -84,8 +100,8 @@ bool JoinPlan::renew_ranges(THD *thd) {
     select.cond = condition;
     if (found != SQL_SELECT::OK || select.quick == nullptr || select.quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE)
       return false;
-    if (!one.descends) continue;
-    QUICK_SELECT_I *const reversed = select.quick->make_reverse(0);
+    if (!one.down_by) continue;
+    QUICK_SELECT_I *const reversed = select.quick->make_reverse(*one.down_by);
     if (reversed == nullptr) return false;
     select.set_quick(reversed);
   }
