@@ -106,7 +106,12 @@ class Writes:
 
     def key(self):
         number = self.random.randrange(1, 310)
-        kind = self.random.randrange(12)
+        kind = self.random.randrange(14)
+        if kind == 12:
+            return "b = ? AND u < ?", [number * 10, self.random.choice((150, 400))]
+        if kind == 13:
+            test, values = self.random.choice((("t IS NOT NULL", []), ("f < ?", [50]), ("u IN (?, ?)", [number, 5])))
+            return f"b >= ? AND b < ? AND {test}", [number * 10, number * 10 + 30, *values]
         if kind == 11:
             rows = [(f"c{one}", one) for one in (number, number + 1, self.random.randrange(1, 310))]
             rows = rows[: self.random.choice((1, 2, 3))]

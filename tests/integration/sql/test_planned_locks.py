@@ -1,11 +1,11 @@
 """FOR UPDATE and LOCK IN SHARE MODE of joins by primary keys, planned once: the rows and the locks equal those at the
 server's port."""
 import random
-import re
 
 import pytest
 from support.planned_once import fast, plain, sessions  # noqa: F401
 from support.random_selects import TABLES
+from support.row_locks import id_of, locks_of
 from support.seeds import chosen
 
 LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE")
@@ -71,30 +71,6 @@ WAYS = (
     ("FOR UPDATE SKIP LOCKED", "READ COMMITTED"),
     ("LOCK IN SHARE MODE SKIP LOCKED", "REPEATABLE READ"),
 )
-
-
-def id_of(session):
-    answer = session.query("SELECT CONNECTION_ID()")
-    return int(re.findall(rb"\d+", bytes(answer))[-1])
-
-
-def locks_of(server, connection):
-    """The locks that InnoDB's monitor shows, each with its rows."""
-    status = server.query("SHOW ENGINE INNODB STATUS")[0][2]
-    for part in status.split("---TRANSACTION ")[1:]:
-        if not re.search(rf"thread id {connection}\b", part):
-            continue
-        part = part.split("\n--------\n")[0]
-        found, kind = set(), None
-        for line in part.splitlines():
-            if line.startswith("TABLE LOCK"):
-                found.add(re.sub(r"trx id \d+", "", line))
-            elif line.startswith("RECORD LOCKS"):
-                kind = re.search(r"index (\S+ of table \S+) trx id \d+ (.*)", line).groups()
-            elif (heap := re.match(r"Record lock, heap no (\d+)", line)) is not None:
-                found.add((kind, int(heap[1])))
-        return found
-    return set()
 
 
 def served(text, pair, number):

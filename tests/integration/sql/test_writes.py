@@ -42,6 +42,11 @@ EXAMPLES = (
     ("INSERT INTO ids (id, a, n) VALUES (?, ?, DEFAULT)", (6000, "new")),
     ("INSERT INTO ids (a, n) VALUES (?, ?), (?, ?)", ("new", 6, "newer", 7)),
     ("INSERT INTO pairs VALUES (?, ?, ?)", (6000, "k", 7)),
+    ("UPDATE w SET t = ? WHERE b = ? AND u < ?", (5, 160, 400)),
+    ("UPDATE w SET t = ? WHERE b IN (?, ?, ?) AND u < ?", (5, 10, 160, 290, 20)),
+    ("UPDATE w SET t = ? WHERE b >= ? AND b < ? AND u <> ?", (5, 200, 240, 22)),
+    ("DELETE FROM w WHERE b = ? AND u > ?", (170, 400)),
+    ("DELETE FROM w WHERE b BETWEEN ? AND ? AND u IN (?, ?)", (200, 240, 21, 23)),
     ("UPDATE pairs SET v = ? + 1 WHERE (a, b) IN ((?, ?), (?, ?))", (7, 9, "k1", 8, "k2")),
     ("DELETE FROM pairs WHERE (a, b) IN ((?, ?), (?, ?), (?, ?))", (9, "k1", 8, "k2", 9, "k1")),
     (

@@ -115,6 +115,13 @@ UPDATE users SET name = DEFAULT WHERE id = 1
 UPDATE users SET name = 'x' WHERE id IN (1, 2)
 UPDATE users SET id = id + 100000 WHERE id IN (801, 802)
 UPDATE users SET name = 'x' WHERE city_id = 7
+UPDATE users SET name = 'x' WHERE city_id = 7 AND visits > 3
+UPDATE users SET name = 'x' WHERE city_id = 7 AND visits = 3 AND created_at IS NULL
+UPDATE users SET name = 'x' WHERE city_id = 7 AND id > 5
+UPDATE users SET name = 'x' WHERE city_id = 7 AND visits > id
+UPDATE users SET name = 'x' WHERE city_id IN (7, 8) AND visits <> 3
+DELETE FROM users WHERE city_id = 905 AND created_at < NOW() - INTERVAL 1 DAY
+DELETE FROM order_items WHERE order_id = 903 AND qty = 7
 UPDATE users SET name = 'x' WHERE email LIKE 'ema29%'
 UPDATE users SET name = 'x' WHERE id = 1 AND email LIKE 'ema29%'
 UPDATE users SET name = 'x' WHERE id = 1 LIMIT 1

@@ -93,7 +93,7 @@ def unserved_write(verdict: Verdict) -> str:
         return "a table with triggers, or one that foreign keys point at"
     if verdict.how == "other":
         return "a value that the server works out"
-    if verdict.kind == "range" and (verdict.residual or verdict.by_pattern):
+    if verdict.kind == "range" and (verdict.by_pattern or verdict.residual and not passes_rows(verdict)):
         return "changes rows that it finds among others"
     several = verdict.keys > 1 or verdict.kind == "range"
     if verdict.changes and several and verdict.returning:
@@ -105,6 +105,13 @@ def unserved_write(verdict: Verdict) -> str:
     ):
         return "a change of the keys that find its rows"
     return ""
+
+
+def passes_rows(verdict: Verdict) -> bool:
+    """Whether a worker may walk over rows that are not changed. The server may use a condition on the primary key with
+    every index."""
+    primary = next((key for key in verdict.table.indexes if key.name == "PRIMARY"), None) if verdict.table else None
+    return verdict.simple_residual and not (primary and primary.columns[0] in verdict.residual)
 
 
 def table_is_special(verdict: Verdict) -> bool:

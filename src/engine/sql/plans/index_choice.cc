@@ -37,9 +37,11 @@ class Chooser {
  public:
   Chooser(const IndexedRead &read, const TableIndexes &table) : read_(read), table_(table) {}
   std::optional<NoIndex> choose(IndexChoice &choice) const;
+  bool find_others(const IndexChoice &chosen, std::vector<IndexChoice> &others) const;
 
  private:
   bool try_index(uint32_t at, Candidate &candidate) const;
+  void add_filters(IndexChoice &choice) const;
   void find_parts(const Index &index, Candidate &candidate) const;
   void end_at_list(Candidate &candidate) const;
   void find_range(const Index &index, Candidate &candidate) const;
@@ -52,6 +54,8 @@ class Chooser {
   static bool is_better(const Candidate &one, const Candidate &other);
   bool reads_far_more_than_another(const Candidate &candidate) const;
   bool locks_what_it_finds(const Candidate &candidate) const;
+  bool has_plain_keys(const IndexChoice &choice) const;
+  bool takes_all_of_its_parts(const IndexChoice &choice) const;
   bool covers(const Index &index) const;
   bool has_servers_order(const Candidate &candidate) const;
 
@@ -87,13 +91,18 @@ std::optional<NoIndex> Chooser::choose(IndexChoice &choice) const {
   if (best.way == ReadWay::walk && table_.is_partitioned) return NoIndex::of_partitions;
   if (read_.locks && !locks_what_it_finds(best)) return NoIndex::locks_others;
   best.ordered = !read_.order.empty() || has_servers_order(best);
-  const uint16_t conditions = condition_count();
-  for (uint16_t at = 0; at < conditions; ++at) {
-    if (std::ranges::find(best.parts, at) == best.parts.end() && std::ranges::find(best.range, at) == best.range.end())
-      best.filters.push_back(at);
-  }
+  add_filters(best);
   choice = std::move(best);
   return std::nullopt;
+}
+
+void Chooser::add_filters(IndexChoice &choice) const {
+  const uint16_t conditions = condition_count();
+  for (uint16_t at = 0; at < conditions; ++at) {
+    if (std::ranges::find(choice.parts, at) == choice.parts.end() &&
+        std::ranges::find(choice.range, at) == choice.range.end())
+      choice.filters.push_back(at);
+  }
 }
 
 uint16_t Chooser::find_condition(uint16_t column, FormTest wanted, const std::vector<uint16_t> &taken) const {
@@ -247,6 +256,52 @@ bool Chooser::locks_what_it_finds(const Candidate &candidate) const {
          std::ranges::none_of(candidate.range, [this](uint16_t at) { return test(at) == FormTest::like; });
 }
 
+/// Whether no other condition is on the columns that it uses, or on the next one: the server would use it, too.
+bool Chooser::takes_all_of_its_parts(const IndexChoice &choice) const {
+  const Index &index = table_.indexes[choice.index];
+  const size_t used = choice.parts.size() + choice.range.size();
+  const size_t columns = std::min(choice.parts.size() + (choice.range.empty() ? 1 : 2), index.parts.size());
+  const auto is_on_them = [&](const IndexedRead::Condition &one) {
+    return std::any_of(index.parts.begin(), index.parts.begin() + static_cast<ptrdiff_t>(columns),
+                       [&](const TableIndexes::Part &part) { return part.column == one.column; });
+  };
+  return static_cast<size_t>(std::ranges::count_if(read_.conditions, is_on_them)) == used;
+}
+
+/// Whether the parts that it uses are whole columns, or are prefixes of texts that it looks up, and go up.
+bool Chooser::has_plain_keys(const IndexChoice &choice) const {
+  const std::vector<TableIndexes::Part> &parts = table_.indexes[choice.index].parts;
+  for (size_t i = 0; i < choice.parts.size(); ++i)
+    if (parts[i].is_down || (parts[i].is_prefix && test(choice.parts[i]) != FormTest::equal)) return false;
+  return choice.range.empty() || !(parts[choice.parts.size()].is_down || parts[choice.parts.size()].is_prefix);
+}
+
+bool Chooser::find_others(const IndexChoice &chosen, std::vector<IndexChoice> &others) const {
+  if (!takes_all_of_its_parts(chosen)) return false;
+  for (uint32_t at = 0; at < table_.indexes.size(); ++at) {
+    const Index &index = table_.indexes[at];
+    const auto is_first = [&](const IndexedRead::Condition &one) { return one.column == index.parts[0].column; };
+    if (at == chosen.index || !index.is_plain || !index.is_allowed || std::ranges::none_of(read_.conditions, is_first))
+      continue;
+    // InnoDB appends the primary key to every other one, so the server may use a condition on it with each of them.
+    if (is_clustered(at) || is_clustered(chosen.index)) return false;
+    Candidate other;
+    other.way = ReadWay::walk;
+    other.index = at;
+    find_parts(index, other);
+    end_at_list(other);
+    find_range(index, other);
+    const bool by_pattern =
+        std::ranges::any_of(other.range, [this](uint16_t one) { return test(one) == FormTest::like; });
+    if (by_pattern || (other.parts.empty() && other.range.empty()) || !takes_all_of_its_parts(other) ||
+        !has_plain_keys(other))
+      return false;
+    add_filters(other);
+    others.push_back(std::move(other));
+  }
+  return true;
+}
+
 /// Rows that match the parts, by the table's statistics; 0: unknown.
 double Chooser::rows_by(uint32_t at, const std::vector<uint16_t> &parts) const {
   const std::vector<double> &rows = table_.indexes[at].rows;
@@ -310,6 +365,11 @@ bool Chooser::has_servers_order(const Candidate &candidate) const {
 
 std::optional<NoIndex> choose_index(const IndexedRead &read, const TableIndexes &table, IndexChoice &choice) {
   return Chooser(read, table).choose(choice);
+}
+
+bool find_others(const IndexedRead &read, const TableIndexes &table, const IndexChoice &chosen,
+                 std::vector<IndexChoice> &others) {
+  return Chooser(read, table).find_others(chosen, others);
 }
 
 }  // namespace postern::sql

@@ -99,4 +99,10 @@ enum class NoIndex : uint8_t {
 /// Why no index serves; nullopt: `choice` is set.
 std::optional<NoIndex> choose_index(const IndexedRead &read, const TableIndexes &table, IndexChoice &choice);
 
+/// For an UPDATE or a DELETE by `chosen`, a walk that also passes rows that are not changed: the walks of other indexes
+/// that the server weighs against it, also of indexes of prefixes, to count their rows. False: some are not known, or
+/// the server reads another part of `chosen`.
+bool find_others(const IndexedRead &read, const TableIndexes &table, const IndexChoice &chosen,
+                 std::vector<IndexChoice> &others);
+
 }  // namespace postern::sql

@@ -271,5 +271,77 @@ TEST_F(IndexChoiceTest, LocksAreForWalksThatMeetWantedRowsOnly) {
   EXPECT_EQ(choose(table_with({index_on({a})})), std::nullopt);
 }
 
+class OtherWalksTest : public IndexChoiceTest {
+ protected:
+  bool find(const TableIndexes &table) {
+    others.clear();
+    return choose(table) == std::nullopt && find_others(read, table, choice, others);
+  }
+  std::vector<IndexChoice> others;
+};
+
+TEST_F(OtherWalksTest, ThereIsNoneWithoutConditionsOnOtherIndexes) {
+  where(a);
+  where(c, FormTest::unequal);
+  EXPECT_TRUE(find(table_with({index_on({a}), index_on({b, c})})));
+  EXPECT_TRUE(others.empty());
+}
+
+TEST_F(OtherWalksTest, EachHasTheConditionsThatItDoesNotUseAsFilters) {
+  const uint16_t by_a = where(a);
+  const uint16_t by_b = where(b);
+  const uint16_t below = where(c, FormTest::less);
+  ASSERT_TRUE(find(table_with({index_on({a}), index_on({b, c})})));
+  EXPECT_EQ(choice.index, 2);
+  ASSERT_EQ(others.size(), 1);
+  EXPECT_EQ(others[0].index, 1);
+  EXPECT_EQ(others[0].parts, Columns{by_a});
+  EXPECT_EQ(others[0].filters, (Columns{by_b, below}));
+}
+
+TEST_F(OtherWalksTest, TheServerMayUseAConditionOnThePrimaryKeyWithEachIndex) {
+  where(a);
+  where(id, FormTest::greater);
+  EXPECT_FALSE(find(table_with({index_on({a})})));
+  EXPECT_FALSE(find(table_with({index_on({a}), index_on({b})})));
+}
+
+TEST_F(OtherWalksTest, TheServerUsesMoreOfAnIndexThanAWalkDoes) {
+  where(a, FormTest::in, 2);
+  where(b);
+  EXPECT_FALSE(find(table_with({index_on({a, b, c})})));
+  read.conditions.clear();
+  where(a);
+  where(a, FormTest::greater);
+  EXPECT_FALSE(find(table_with({index_on({a})})));
+  read.conditions.clear();
+  where(a, FormTest::greater);
+  where(b);
+  EXPECT_FALSE(find(table_with({index_on({a, b})})));
+  EXPECT_TRUE(find(table_with({index_on({a, c})})));
+}
+
+TEST_F(OtherWalksTest, AnIndexWhoseRowsNobodyCountsIsInTheWay) {
+  for (const FormTest test : {FormTest::unequal, FormTest::not_null, FormTest::like}) {
+    read.conditions.clear();
+    where(a);
+    where(b, test);
+    EXPECT_FALSE(find(table_with({index_on({a}), index_on({b})})));
+    EXPECT_TRUE(find(table_with({index_on({a}), index_on({c, b})})));
+  }
+  read.conditions.clear();
+  where(a);
+  where(b);
+  Index prefix = index_on({b});
+  prefix.parts[0].is_prefix = true;
+  EXPECT_TRUE(find(table_with({index_on({a}), prefix})));
+  EXPECT_EQ(others.size(), 1);
+  read.conditions[1].test = FormTest::greater;
+  EXPECT_FALSE(find(table_with({index_on({a}), prefix})));
+  prefix.parts[0] = {.column = b, .is_down = true};
+  read.conditions[1].test = FormTest::equal;
+  EXPECT_FALSE(find(table_with({index_on({a}), prefix})));
+}
+
 }  // namespace
 }  // namespace postern::sql

@@ -42,6 +42,14 @@ bool is_end(int code) {
 
 std::optional<NotNow> KeyWalk::open(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
                                     std::span<const Value> arguments) {
+  if (!prepare(thd, table, form, read, arguments)) return NotNow::value;
+  for (const ResolvedCondition &filter : read.filters)
+    if (!add_judged(filter)) return NotNow::value;
+  return table.file->ha_index_init(read.index, true) == 0 ? std::nullopt : std::optional(NotNow::read_failed);
+}
+
+bool KeyWalk::prepare(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
+                      std::span<const Value> arguments) {
   thd_ = thd;
   table_ = &table;
   form_ = &form;
@@ -55,10 +63,8 @@ std::optional<NotNow> KeyWalk::open(THD *thd, TABLE &table, const ReadForm &form
   judged_.clear();
   examined_ = 0;
   code_ = 0;
-  if (!make_keys()) return NotNow::value;
-  for (const ResolvedCondition &filter : read.filters)
-    if (!add_judged(filter)) return NotNow::value;
-  return table.file->ha_index_init(read.index, true) == 0 ? std::nullopt : std::optional(NotNow::read_failed);
+  unlocks_passed_ = false;
+  return make_keys();
 }
 
 void KeyWalk::close() {
@@ -67,11 +73,33 @@ void KeyWalk::close() {
 }
 
 int KeyWalk::next() {
-  do {
+  for (;;) {
     code_ = step();
     if (code_ == 0 && ++examined_ > limits::find_rows_fast_max) code_ = too_much;
-  } while (code_ == 0 && !matches());
-  return code_;
+    if (code_ != 0 || matches()) return code_;
+    if (unlocks_passed_) table_->file->unlock_row();
+  }
+}
+
+uint64_t KeyWalk::estimated_rows() {
+  uint64_t rows = 0;
+  for (size_t i = 0; i < keys_used_; ++i) {
+    const Record &key = keys_[i];
+    const key_part_map parts = make_prev_keypart_map(read_->parts.size());
+    const auto length = static_cast<uint>(key.size());
+    const key_range from{key.data(), length, parts, HA_READ_KEY_EXACT};
+    const key_range to{key.data(), length, parts, HA_READ_AFTER_KEY};
+    rows += estimated_rows(&from, &to);
+  }
+  if (keys_used_ != 0) return rows;
+  const key_range low = low_of_range();
+  const key_range high = high_of_range();
+  return estimated_rows(low_.given ? &low : nullptr, high_.given ? &high : nullptr);
+}
+
+uint64_t KeyWalk::estimated_rows(const key_range *from, const key_range *to) {
+  page_range pages = unused_page_range;
+  return table_->file->records_in_range(read_->index, from, to, &pages);
 }
 
 void KeyWalk::note() {
@@ -314,13 +342,21 @@ int KeyWalk::next_by_key() {
   return key_cmp_if_same(table_, key.data(), read_->index, length) ? HA_ERR_END_OF_FILE : 0;
 }
 
+key_range KeyWalk::low_of_range() const {
+  return {low_.key.data(), static_cast<uint>(low_.key.size()), make_prev_keypart_map(low_.parts),
+          low_.included ? HA_READ_KEY_OR_NEXT : HA_READ_AFTER_KEY};
+}
+
+key_range KeyWalk::high_of_range() const {
+  return {high_.key.data(), static_cast<uint>(high_.key.size()), make_prev_keypart_map(high_.parts),
+          high_.included ? HA_READ_AFTER_KEY : HA_READ_BEFORE_KEY};
+}
+
 int KeyWalk::first_of_range() {
   handler &file = *table_->file;
   if (!read_->backwards) {
-    const key_range low{low_.key.data(), static_cast<uint>(low_.key.size()), make_prev_keypart_map(low_.parts),
-                        low_.included ? HA_READ_KEY_OR_NEXT : HA_READ_AFTER_KEY};
-    const key_range high{high_.key.data(), static_cast<uint>(high_.key.size()), make_prev_keypart_map(high_.parts),
-                         high_.included ? HA_READ_AFTER_KEY : HA_READ_BEFORE_KEY};
+    const key_range low = low_of_range();
+    const key_range high = high_of_range();
     return file.read_range_first(low_.given ? &low : nullptr, high_.given ? &high : nullptr, false, true);
   }
   if (!high_.given) return within_range(file.ha_index_last(table_->record[0]));

@@ -17,6 +17,7 @@
 class Field;
 class THD;
 struct TABLE;
+struct st_key_range;
 
 namespace postern::mariadb {
 
@@ -32,6 +33,15 @@ class KeyWalk {
                              std::span<const Value> arguments);
   /// Idempotent.
   void close();
+  /// The first step of open(): makes the keys only, to ask for estimated_rows(). False: not with these values.
+  bool prepare(THD *thd, TABLE &table, const ReadForm &form, const ResolvedRead &read,
+               std::span<const Value> arguments);
+  /// The storage engine's estimate of the rows in the ranges of the index. The server asks for the same.
+  uint64_t estimated_rows();
+  /// Ranges of the index.
+  size_t ranges() const { return keys_used_ == 0 ? 1 : keys_used_; }
+  /// For locking walks: the storage engine is told of rows for which a condition is false, and may unlock them.
+  void unlock_passed(bool unlocks) { unlocks_passed_ = unlocks; }
 
   /// Reads the next row for which all conditions are true into the table's record. 0; or the storage engine's error,
   /// HA_ERR_END_OF_FILE after the last row; or too_much.
@@ -74,6 +84,10 @@ class KeyWalk {
   uint32_t key_length(size_t parts) const;
   void copy_key(Record &key, size_t parts);
 
+  st_key_range low_of_range() const;
+  st_key_range high_of_range() const;
+  uint64_t estimated_rows(const st_key_range *from, const st_key_range *to);
+
   bool make_keys();
   bool is_list(const ResolvedCondition &condition) const;
   bool make_list();
@@ -108,6 +122,7 @@ class KeyWalk {
   Record noted_;
   uint64_t examined_ = 0;
   int code_ = 0;
+  bool unlocks_passed_ = false;
 };
 
 }  // namespace postern::mariadb

@@ -80,19 +80,22 @@ class Resolution {
  public:
   Resolution(const ReadForm &form, const TABLE &table, ResolvedRead &read) : form_(form), table_(table), read_(read) {}
   std::optional<WhyNot> run();
+  /// After run().
+  bool find_others(std::vector<ResolvedRead> &others) const;
 
  private:
   std::optional<WhyNot> check_table() const;
   std::optional<WhyNot> resolve_order();
   std::optional<WhyNot> resolve_conditions();
   sql::IndexedRead indexed_read() const;
-  void take(const sql::IndexChoice &choice);
+  void take(const sql::IndexChoice &choice, ResolvedRead &read) const;
 
   const ReadForm &form_;
   const TABLE &table_;
   ResolvedRead &read_;
   std::vector<ResolvedCondition> conditions_;  // one for each of the form's
   std::vector<sql::IndexedRead::Order> order_;
+  sql::IndexChoice choice_;
 };
 
 std::optional<WhyNot> Resolution::run() {
@@ -100,11 +103,17 @@ std::optional<WhyNot> Resolution::run() {
   if (const auto why = resolve_wanted(form_, table_, read_.columns)) return why;
   if (const auto why = resolve_order()) return why;
   if (const auto why = resolve_conditions()) return why;
-  sql::IndexChoice choice;
-  if (const auto why = sql::choose_index(indexed_read(), indexes_of(table_, form_.index), choice))
+  if (const auto why = sql::choose_index(indexed_read(), indexes_of(table_, form_.index), choice_))
     return reason_of(*why);
-  take(choice);
+  take(choice_, read_);
   return std::nullopt;
+}
+
+bool Resolution::find_others(std::vector<ResolvedRead> &others) const {
+  std::vector<sql::IndexChoice> choices;
+  if (!sql::find_others(indexed_read(), indexes_of(table_, form_.index), choice_, choices)) return false;
+  for (const sql::IndexChoice &choice : choices) take(choice, others.emplace_back());
+  return true;
 }
 
 std::optional<WhyNot> Resolution::check_table() const {
@@ -164,15 +173,15 @@ sql::IndexedRead Resolution::indexed_read() const {
   return read;
 }
 
-void Resolution::take(const sql::IndexChoice &choice) {
-  read_.way = choice.way;
-  read_.index = choice.index;
-  read_.backwards = choice.backwards;
-  read_.ties = choice.ties;
-  read_.ordered = choice.ordered;
-  for (const uint16_t at : choice.parts) read_.parts.push_back(conditions_[at]);
-  for (const uint16_t at : choice.range) read_.range.push_back(conditions_[at]);
-  for (const uint16_t at : choice.filters) read_.filters.push_back(conditions_[at]);
+void Resolution::take(const sql::IndexChoice &choice, ResolvedRead &read) const {
+  read.way = choice.way;
+  read.index = choice.index;
+  read.backwards = choice.backwards;
+  read.ties = choice.ties;
+  read.ordered = choice.ordered;
+  for (const uint16_t at : choice.parts) read.parts.push_back(conditions_[at]);
+  for (const uint16_t at : choice.range) read.range.push_back(conditions_[at]);
+  for (const uint16_t at : choice.filters) read.filters.push_back(conditions_[at]);
 }
 
 }  // namespace
@@ -186,6 +195,13 @@ bool is_text(const Field &field) {
 std::optional<WhyNot> resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read) {
   read = {};
   return Resolution(form, table, read).run();
+}
+
+bool resolve_others(const ReadForm &form, const TABLE &table, const ResolvedRead &chosen,
+                    std::vector<ResolvedRead> &others) {
+  ResolvedRead read;
+  Resolution resolution(form, table, read);
+  return !resolution.run() && read.index == chosen.index && resolution.find_others(others);
 }
 
 bool tests_a_column_twice(const ResolvedRead &read) {

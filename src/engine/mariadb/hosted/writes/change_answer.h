@@ -16,13 +16,21 @@
 
 namespace postern::mariadb {
 
+/// What the server counts of a statement's reads by an index.
+struct RowReads {
+  uint64_t keys = 0;
+  uint64_t firsts = 0;
+  uint64_t nexts = 0;
+  uint64_t rows = 0;
+};
+
 /// The effect of a statement.
 struct Changed {
-  uint64_t looked_up = 1;  ///< keys looked up by an UPDATE or a DELETE
-  uint64_t examined = 0;   ///< rows read by these
-  uint64_t found = 0;      ///< among these
-  uint64_t changed = 0;    ///< or deleted, or new
-  bool wrote = false;      ///< whether a row has changed
+  uint64_t examined = 0;  ///< rows that an UPDATE or a DELETE has compared
+  uint64_t found = 0;     ///< among these
+  uint64_t changed = 0;   ///< or deleted, or new
+  bool wrote = false;     ///< whether a row has changed
+  RowReads reads{};       ///< by an UPDATE or a DELETE
 
   // For an INSERT or a REPLACE.
   uint64_t duplicates = 0;          ///< existing rows, except ignored ones

@@ -59,6 +59,9 @@ struct ResolvedAssignment {
 
 struct ResolvedChange {
   ResolvedRead rows;  ///< for an INSERT only the returned columns
+  /// Walks of several indexes that pass rows that are not changed, `rows` the first; else empty. That is made which the
+  /// server certainly makes for the execution's values.
+  std::vector<ResolvedRead> walks;
   std::vector<ResolvedAssignment> assignments;
   std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field
 };

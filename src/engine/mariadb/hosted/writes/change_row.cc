@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/limits.h"
 #include "engine/mariadb/basics/compat.h"
@@ -55,6 +56,20 @@ class InManner {
   bool keeps_notes_ = false;
 };
 
+/// Whether its index has only the beginning of a text.
+bool is_by_prefix(const TABLE &table, const ResolvedRead &walk) {
+  return std::ranges::any_of(std::span(table.key_info[walk.index].key_part, walk.parts.size()),
+                             [](const KEY_PART_INFO &part) { return (part.key_part_flag & HA_PART_KEY_SEG) != 0; });
+}
+
+RowReads reads_of(const THD *thd, const TABLE &table) {
+  const STATUS_VAR &counts = thd->status_var;
+  return {.keys = counts.ha_read_key_count,
+          .firsts = counts.ha_read_first_count,
+          .nexts = counts.ha_read_next_count,
+          .rows = table.file->rows_read};
+}
+
 }  // namespace
 
 std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &target, const ChangeForm &form,
@@ -78,14 +93,54 @@ std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &targ
 std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
   worker_->lex->sql_command = form_->what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
-  std::optional<NotNow> why = walk_.open(session_, *table_, form_->rows, change_->rows, values_);
+  // Before the index is opened: to estimate rows of another one InnoDB makes that the handler's index.
+  rows_ = change_->walks.empty() ? &change_->rows : servers_walk();
+  if (rows_ == nullptr) return NotNow::other_index;
+  std::optional<NotNow> why = walk_.open(session_, *table_, form_->rows, *rows_, values_);
   if (!why) why = change_all(changed);
   // For an update that no row can meet the server does not say how many rows it has matched.
   if (!why && changed.found == 0 && tests_a_column_twice(change_->rows)) why = NotNow::value;
-  changed.looked_up = walk_.keys();
+  const RowReads reads = reads_of(worker_, *table_);
+  changed.reads = {.keys = reads.keys - before_.keys,
+                   .firsts = reads.firsts - before_.firsts,
+                   .nexts = reads.nexts - before_.nexts,
+                   .rows = reads.rows - before_.rows};
   changed.examined = walk_.examined();
   walk_.close();
   return why;
+}
+
+/// The walk that the server certainly makes for these values, or none. It weighs its cost, which is about a row's for
+/// each row and an eighth for each range, against that of all rows of the table, of the other walks, and of
+/// intersections of walks that have their rows in the order of the primary key. To search two indexes costs more than
+/// one row, and may cost less than two.
+const ResolvedRead *ChangeRow::servers_walk() {
+  constexpr uint64_t rows_scanned = 16;  // cost no less than one row by an index
+  if ((session_->variables.optimizer_switch & OPTIMIZER_SWITCH_INDEX_MERGE_SORT_INTERSECT) != 0) return nullptr;
+  const uint dives_max = session_->variables.eq_range_index_dive_limit;
+  const ResolvedRead *best = nullptr;
+  uint64_t rows = UINT64_MAX;
+  uint64_t ranges = 0;
+  uint64_t rows_of_others = UINT64_MAX;
+  size_t may_intersect = 0;
+  for (const ResolvedRead &walk : change_->walks) {
+    if (!walk_.prepare(session_, *table_, form_->rows, walk, values_)) return nullptr;
+    if (dives_max != 0 && walk_.ranges() >= dives_max) return nullptr;
+    if (walk_.ranges() == 1 && walk.range.empty() && !is_by_prefix(*table_, walk)) ++may_intersect;
+    const uint64_t found = walk_.estimated_rows();
+    rows_of_others = std::min(rows_of_others, std::max(found, rows));
+    if (found >= rows) continue;
+    best = &walk;
+    rows = found;
+    ranges = walk_.ranges();
+  }
+  if (best == nullptr || is_by_prefix(*table_, *best)) return nullptr;
+  table_->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
+  const uint64_t cost = rows + ranges;
+  if (cost * rows_scanned > table_->file->stats.records) return nullptr;
+  if (change_->walks.size() == 1) return best;
+  if (rows == 1 && ranges == 1) return rows_of_others > 1 ? best : nullptr;
+  return may_intersect < 2 && rows_of_others >= 2 * cost ? best : nullptr;
 }
 
 /// Marks the columns that are read and written, for the binary log and the storage engine.
@@ -109,7 +164,10 @@ std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
   const bool several = change_->rows.way != ReadWay::one;
   if (worker_ != session_ && several) {
     if (const auto why = lock_all()) return why;
+  } else {
+    walk_.unlock_passed(true);
   }
+  before_ = reads_of(worker_, *table_);
   do {
     const std::optional<NotNow> why = change_next(changed);
     if (!why) continue;
@@ -120,14 +178,15 @@ std::optional<NotNow> ChangeRow::change_all(Changed &changed) {
   return std::nullopt;
 }
 
-/// Locks all rows before the first is changed: meeting a locked row later would undo the others' transaction.
+/// Locks all rows before the first is changed: meeting a locked row later would undo the others' transaction. So those
+/// that are not changed stay locked, too, until the transaction is committed at the end of the turn.
 std::optional<NotNow> ChangeRow::lock_all() {
   while (walk_.next() == 0) {
     if (walk_.examined() > rows_max) return NotNow::too_much;
   }
   if (walk_.code() != HA_ERR_END_OF_FILE) return failed(walk_.code(), false);
   walk_.close();
-  return walk_.open(session_, *table_, form_->rows, change_->rows, values_);
+  return walk_.open(session_, *table_, form_->rows, *rows_, values_);
 }
 
 std::optional<NotNow> ChangeRow::change_next(Changed &changed) {

@@ -48,6 +48,7 @@ class ChangeRow {
 
  private:
   std::optional<NotNow> change_old(Changed &changed);
+  const ResolvedRead *servers_walk();
   std::optional<NotNow> change_all(Changed &changed);
   std::optional<NotNow> lock_all();
   std::optional<NotNow> change_next(Changed &changed);
@@ -105,11 +106,13 @@ class ChangeRow {
   TABLE *table_ = nullptr;
   const ChangeForm *form_ = nullptr;
   const ResolvedChange *change_ = nullptr;
+  const ResolvedRead *rows_ = nullptr;  // the walk that is made
   std::span<const Value> values_;
   bool lost_ = false;
   int code_ = 0;
   bool failed_to_find_ = false;
   KeyWalk walk_;
+  RowReads before_;  // of the worker, when it began to change rows
   std::vector<unsigned char> key_;
   std::vector<unsigned char> new_row_;  // the record of an existing row
 };

@@ -140,7 +140,8 @@ bool is_in(const KEY &key, const Field &field) {
 
 /// Whether rows may be changed one after the other as an index finds them. The server notes all of
 /// them first where it would change the key that it finds them by.
-bool may_change_several(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
+bool may_change_several(const ChangeForm &form, const TABLE &table, const ResolvedChange &change,
+                        const ResolvedRead &walk) {
   const auto changes = [&](const Field &field) {
     return field.has_update_default_function() ||
            std::ranges::any_of(change.assignments,
@@ -151,7 +152,7 @@ bool may_change_several(const ChangeForm &form, const TABLE &table, const Resolv
     return std::ranges::none_of(std::span(key.key_part, key.user_defined_key_parts),
                                 [&](const KEY_PART_INFO &part) { return changes(*table.field[part.fieldnr - 1]); });
   };
-  if (form.returns() || !stays(change.rows.index)) return false;
+  if (form.returns() || !stays(walk.index)) return false;
   return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
 }
 
@@ -243,13 +244,19 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
   }
   if (change.rows.way == ReadWay::one) return std::nullopt;
-  // The server unlocks rows that it has walked over. A pattern's prefix finds rows that the pattern may not have.
+  if (!may_change_several(form, table, change, change.rows)) return WhyNot::no_index;
+  if (change.rows.way != ReadWay::walk) return std::nullopt;
+  // A pattern's prefix finds rows that the pattern may not have.
   const bool by_pattern = std::ranges::any_of(change.rows.range, [&form](const ResolvedCondition &one) {
     return form.rows.conditions[one.condition].test == FormTest::like;
   });
-  const bool walks_over = change.rows.way == ReadWay::walk && (by_pattern || !change.rows.filters.empty());
-  if (walks_over || !may_change_several(form, table, change)) return WhyNot::no_index;
-  return std::nullopt;
+  if (by_pattern) return WhyNot::no_index;
+  if (change.rows.filters.empty()) return std::nullopt;
+  change.walks.push_back(change.rows);
+  if (!resolve_others(form.rows, table, change.rows, change.walks)) return WhyNot::no_index;
+  const bool any_serves = std::ranges::all_of(
+      change.walks, [&](const ResolvedRead &walk) { return may_change_several(form, table, change, walk); });
+  return any_serves ? std::nullopt : std::optional(WhyNot::no_index);
 }
 
 }  // namespace postern::mariadb

@@ -41,15 +41,18 @@ void count_calls(THD *thd, const ChangeForm &form, const Changed &changed) {
   ++counts.table_open_cache_hits;
   counts.ha_commit_count += commits_log ? 2 : 1;
   if (logged && any) counts.ha_prepare_count += 2;
-  counts.rows_read += changed.examined + changed.duplicates;
   if (form.what == ChangeForm::What::insert) {
     counts.ha_write_count += changed.writes;
+    counts.rows_read += changed.duplicates;
     counts.ha_read_key_count += changed.duplicates;
     counts.ha_update_count += changed.updates;
     counts.ha_delete_count += changed.deletes;
     return;
   }
-  counts.ha_read_key_count += changed.looked_up;
+  counts.rows_read += changed.reads.rows;
+  counts.ha_read_key_count += changed.reads.keys;
+  counts.ha_read_first_count += changed.reads.firsts;
+  counts.ha_read_next_count += changed.reads.nexts;
   if (form.what == ChangeForm::What::update) counts.ha_update_count += changed.changed;
   else counts.ha_delete_count += changed.changed;
 }
