@@ -1,6 +1,7 @@
 #include "redis/commands/scan_elements.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "redis/collections/scores.h"
 #include "redis/hashes/row_hash.h"
@@ -16,6 +17,15 @@ namespace {
 constexpr int64_t told_whole_max = 128;
 /// After that many bytes an answer ends, even after one element.
 constexpr size_t told_bytes_max = size_t{1} << 20;
+
+/// Programs expect a small sorted set in the order in which Redis answers it: by score, then by member.
+void sort_by_score(std::vector<Cells> &rows) {
+  const auto place = [](const Cells &row) {
+    return std::pair(score_in(Bytes(row[column::score].text)), Bytes(row[column::member].text));
+  };
+  std::sort(rows.begin(), rows.end(),
+            [place](const Cells &one, const Cells &other) { return place(one) < place(other); });
+}
 
 /// Returns false after answering an error.
 bool read_options(Call &call, ScanElements::Wanted &wanted) {
@@ -107,7 +117,10 @@ Task<uint64_t> ScanElements::read(const Entry &entry, std::vector<Cells> &rows) 
     return Flow::more;
   };
   co_await go();
-  if (!enough && rows.size() != find.limit) co_return 0;
+  if (!enough && rows.size() != find.limit) {
+    if (find.limit == all && wanted_.type == Type::zset) sort_by_score(rows);
+    co_return 0;
+  }
   ScanPlace place = wanted_.place;
   place.last = {rows.back()[column::member].text};
   co_return cursors_.put(std::move(place));

@@ -106,6 +106,19 @@ def test_many_elements(server, redis):
     assert redis.error("SSCAN", "z", "12345") == "ERR invalid cursor"
 
 
+def test_a_small_sorted_set_is_scanned_by_score(redis):
+    for i in range(126):
+        redis.ask("ZADD", "small", str(-i // 2), f"member:{i % 5}:{i}")
+    redis.ask("ZADD", "small", "inf", "a", "-inf", "z")
+    by_score = redis.ask("ZRANGE", "small", "0", "-1", "WITHSCORES")
+    assert len(by_score) == 2 * 128 and by_score[0] == b"z"
+    assert redis.ask("ZSCAN", "small", "0", "COUNT", "3") == [b"0", by_score]
+    of_a_kind = [
+        word for at in range(0, 256, 2) if by_score[at].startswith(b"member:2") for word in by_score[at : at + 2]
+    ]
+    assert redis.ask("ZSCAN", "small", "0", "MATCH", "member:2*") == [b"0", of_a_kind]
+
+
 def test_a_random_member_of_many_is_had_without_a_walk(server, redis):
     names = [f"user:{i * i}" for i in range(10_000)] + [str(i) for i in range(10_000)]
     for command, key in (("SADD", "s"), ("ZADD", "z"), ("HSET", "h")):
