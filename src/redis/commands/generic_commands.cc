@@ -124,8 +124,11 @@ Next delete_keys(Call &call) {
     places.push_back(place);
   }
   if (places.empty()) return answer_integer(call, 0);
-  for (const Place &place : places)
-    if (place.generic()) open_elements(call, *place.open);
+  for (const Place &place : places) {
+    if (!place.generic()) continue;
+    open_elements(call, *place.open);
+    note_fed(call, place.name);  // a deleted stream ends the waits of its groups' consumers
+  }
   if (places.size() == 1) return write_key(call, places[0], *call.arena().make<DeleteEdit>(call, places[0]));
   return begin_work(call, tables_of(call).keep<DeleteWork>(call, std::move(places)));
 }

@@ -87,6 +87,11 @@ TEST_F(RedisStreams, ReadersWait) {
   EXPECT_EQ(ask("xreadgroup group g one block 0 streams s >", 2), "");
   EXPECT_EQ(ask("xgroup destroy s g"), ":1\r\n");
   EXPECT_EQ(hear(2), "-NOGROUP the consumer group this client was blocked on no longer exists\r\n");
+  ask("xgroup create s g $");
+  EXPECT_EQ(ask("xreadgroup group g one block 0 streams s >", 2), "");
+  EXPECT_EQ(ask("copy s t\r\ndel s"), ":1\r\n:1\r\n");
+  EXPECT_EQ(hear(2), "-UNBLOCKED the stream key no longer exists\r\n");
+  ask("rename t s");
   EXPECT_EQ(ask("xread streams s 0\r\nxread streams s $\r\nxread count 1 streams s 1-1"),
             of_stream("s", "*1\r\n" + entry("1-1", "a", "b")) + "*-1\r\n*-1\r\n");
 }
