@@ -27,9 +27,23 @@ Place place_of(Call &call, Bytes key) {
   return place;
 }
 
+namespace {
+
+/// Programs select other databases as they can of any Redis: the error says what is missing.
+Next refuse_unmapped(Call &call) {
+  constexpr Bytes unmapped = "ERR no table is mapped for this key";
+  const std::string database = std::to_string(call.session.client().database());
+  if (database == "0") return refuse(call, unmapped);
+  return refuse(call, unmapped,
+                " in database " + database + ": CALL postern.redis_make_keyspace(" + database + ", '', 'postern_redis" +
+                    database + "')");
+}
+
+}  // namespace
+
 Next refuse_place(Call &call, const Place &place) {
   switch (place.state) {
-    case Place::State::unmapped: return refuse(call, "ERR no table is mapped for this key");
+    case Place::State::unmapped: return refuse_unmapped(call);
     case Place::State::broken: return refuse(call, "ERR ", place.why);
     case Place::State::there:
     case Place::State::no_row: break;

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from support.resp import Client, Error, encode
+from support.waiting import until
 
 
 @pytest.fixture
@@ -31,6 +32,18 @@ def test_what_client_libraries_send_first(client):
     assert b"ping" in docs
     assert client.ask("CLIENT", "SETNAME", "me") == "OK"
     assert b" name=me " in client.ask("CLIENT", "INFO")
+
+
+def test_the_error_in_a_database_without_a_keyspace_has_the_call_that_makes_one(server, client):
+    assert client.ask("SELECT", "9") == "OK" and client.ask("GET", "k") is None
+    error, call = client.error("SET", "k", "v").split(" in database 9: ")
+    assert error == "ERR no table is mapped for this key"
+    try:
+        server.query(call)
+        until(lambda: client.ask_raw("SET", "k", "v") == b"+OK\r\n")
+        assert server.query("SELECT k, v FROM postern_redis9.entries") == [(b"k", b"v")]
+    finally:
+        server.query("DELETE FROM postern.redis_maps WHERE db = 9")
 
 
 def test_a_pipeline_of_any_depth_keeps_its_order(client):
