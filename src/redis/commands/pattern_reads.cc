@@ -55,7 +55,7 @@ bool open_for(Call &call, const Pattern &pattern) {
 PatternWork::PatternWork(Call &call, OpenMap &open, bool locks)
     : ListWork(call, open),
       maps_(call.session.tables().open()),
-      watching_(call.in_unit ? nullptr : &call.session.transaction()),
+      watching_(call.session.transaction()),
       database_(call.session.client().database()),
       locks_(locks) {}
 
@@ -91,7 +91,7 @@ void PatternWork::add_mapped(OpenMap &open, Bytes key, const Pattern &pattern, C
   if (is_row != pattern.has_field() || field == Map::no_column) return;
   const std::span<Value> place = values(map.key_columns());
   if (!split_key(map, keep_text(std::string(key)), place)) return;
-  WatchedRead watched(watching_ == nullptr ? nullptr : watching_->watched(database_, key));
+  WatchedRead watched(watching_.watched(database_, key));
   StepReply &found = add_looking(open.table, {.key = place, .limit = 1});
   found.hears = [this, &map, &value, watched, column = map.first_field() + field](Row row, uint64_t) mutable {
     watched.note(map, row, now_ms());

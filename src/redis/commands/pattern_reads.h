@@ -51,7 +51,7 @@ class PatternWork : public ListWork {
   Flow take_value(const Value &from, Cell &to);
 
   OpenMaps &maps_;
-  Transaction *const watching_;  // nullptr in EXEC
+  Transaction &watching_;  // nothing in EXEC
   const uint32_t database_;
   const bool locks_;
   size_t bytes_ = 0;  // of all lookups

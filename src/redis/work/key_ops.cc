@@ -82,9 +82,8 @@ void note_fed(Call &call, Bytes key) {
 }
 
 WatchedRead::WatchedRead(Call &call, const Place &place)
-    : watched_(call.in_unit || place.generic()
-                   ? nullptr
-                   : call.session.transaction().watched(call.session.client().database(), place.name)) {}
+    : watched_(place.generic() ? nullptr
+                               : call.session.transaction().watched(call.session.client().database(), place.name)) {}
 
 void WatchedRead::compare(const Map &map, Row row, int64_t now_ms) {
   const Print print = row.empty() ? Print{} : print_of(map, row, now_ms);

@@ -48,8 +48,8 @@ struct EndedOp {
   Bytes message{};  ///< lives until the batch is settled
 };
 
-/// Compares the row that a read finds with the one that WATCH has seen. Does nothing if the client watches no key, in
-/// EXEC, and in a generic keyspace.
+/// Compares the row that a read finds, a script's too, with the one that WATCH has seen. Does nothing if the client
+/// watches no key, as in EXEC, and in a generic keyspace.
 class WatchedRead {
  public:
   WatchedRead(Call &call, const Place &place);

@@ -121,7 +121,14 @@ def up_and_down(redis, _):
 
 @pytest.mark.parametrize(
     "read",
-    [["HGET", "acc:1", "bal"], ["GET", "bal:1"], ["HGETALL", "acc:1"], ["SORT", "one", "BY", "x", "GET", "bal:*"]],
+    [
+        ["HGET", "acc:1", "bal"],
+        ["GET", "bal:1"],
+        ["HGETALL", "acc:1"],
+        ["SORT", "one", "BY", "x", "GET", "bal:*"],
+        ["EVAL", "return redis.call('HGET', KEYS[1], 'bal')", "1", "acc:1"],
+        ["EVAL", "return redis.call('SORT', KEYS[1], 'BY', 'x', 'GET', 'acc:*->bal')", "1", "one"],
+    ],
 )
 def test_watch_notices_a_change_that_is_undone_before_exec(server, read):
     """A successful EXEC adds to the value that its client has read."""
@@ -144,13 +151,22 @@ def test_watch_notices_a_change_that_is_undone_before_exec(server, read):
     assert done > 10
 
 
-def test_watch_compares_with_the_read_row(server):
+@pytest.mark.parametrize(
+    "read",
+    [
+        ["HGETALL"],
+        ["EVAL", "return redis.call('HGETALL', KEYS[1])", "1"],
+        ["EVAL", "return redis.call('TYPE', KEYS[1])", "1"],
+    ],
+    ids=["plain", "script", "another read of a script"],
+)
+def test_watch_compares_with_the_read_row(server, read):
     with server.resp() as redis:
         for undo in ("UPDATE test.acc SET bal = 5 WHERE id = 2", "DELETE FROM test.acc WHERE id = 2"):
             server.execute("REPLACE INTO test.acc VALUES (2, 7)")
             redis.ask("WATCH", "acc:2")
             server.execute(undo)
-            redis.ask("EXISTS" if undo.startswith("DELETE") else "HGETALL", "acc:2")
+            redis.ask(*read, "acc:2")
             server.execute("REPLACE INTO test.acc VALUES (2, 7)")
             redis.ask("MULTI")
             redis.ask("PING")
