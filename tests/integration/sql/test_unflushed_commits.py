@@ -112,6 +112,18 @@ def test_a_commit_is_heard_of_when_it_is_on_disk_and_holds_nobody_up(server, cli
     assert of_rows(server)[:4] == [2, 3, 3, 3]
 
 
+@pytest.mark.parametrize("flushed", (0, 2))
+def test_commits_without_a_flush_of_their_own_are_made_in_turns(server, clients, disk, flushed):
+    server.execute(f"SET GLOBAL innodb_flush_log_at_trx_commit = {flushed}")
+    for row, one in enumerate(clients, 1):
+        change(one, row)
+    before = handed_over(server)
+    with disk.held():
+        assert [one.query("COMMIT")[4] for one in clients] == [0, 0, 0, 0]
+    assert handed_over(server) == before
+    assert of_rows(server)[:4] == [3, 3, 3, 3]
+
+
 def test_later_requests_are_answered_after_the_commit(server, clients, disk):
     reader, one, *_ = clients
     change(one, 2)

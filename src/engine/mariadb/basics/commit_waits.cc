@@ -21,6 +21,13 @@ bool commits_are_shared(ulong with) {
   return total_ha_2pc > 1 + with || mysql_bin_log.is_open() || WSREP_ON_;
 }
 
+bool may_wait(ulong with) {
+  const ulong *const flush = flush_at_commit.load(std::memory_order_relaxed);
+  if (flush == nullptr || commits_are_shared(with)) return true;
+  const ulong when = flushed_when(flush);
+  return when != 0 && when != 2;
+}
+
 handlerton *innodb() {
   return ha_resolve_by_legacy_type(current_thd, DB_TYPE_INNODB);
 }
@@ -39,13 +46,15 @@ void look_for_commit_waits() {
 }
 
 bool commits_may_wait() {
-  const ulong *const flush = flush_at_commit.load(std::memory_order_relaxed);
-  if (flush == nullptr || commits_are_shared(0)) return true;
-  const ulong when = flushed_when(flush);
-  return when != 0 && when != 2;
+  return may_wait(0);
 }
 
-/// With 3 a commit in two steps flushes in both. The server's own participants are seen in the transaction.
+/// The server's own participants are seen in the transaction.
+bool commits_of_innodb_may_wait() {
+  return may_wait(compat::own_participants);
+}
+
+/// With 3 a commit in two steps flushes in both.
 bool commits_wait_for_flush_alone() {
   const ulong *const flush = flush_at_commit.load(std::memory_order_relaxed);
   return flush != nullptr && !commits_are_shared(compat::own_participants) && flushed_when(flush) == 1;

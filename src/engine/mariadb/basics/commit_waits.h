@@ -14,6 +14,9 @@ void look_for_commit_waits();
 /// thread. Any thread.
 bool commits_may_wait();
 
+/// The same for the commit of a transaction in which only InnoDB takes part. Any thread.
+bool commits_of_innodb_may_wait();
+
 /// Whether commits wait only for a flush of InnoDB's log, so that the commit and its flush can be separated. Any
 /// thread.
 bool commits_wait_for_flush_alone();

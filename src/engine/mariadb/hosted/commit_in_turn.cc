@@ -10,7 +10,7 @@ namespace postern::mariadb {
 bool CommitInTurn::may_be_made(LockAhead &lock) {
   const bool has_cached_answers = query_cache.query_cache_size != 0 && !query_cache.is_disabled();  // to be thrown away
   if (thd_->variables.completion_type != 0 || has_cached_answers || !changes_.are_small(thd_)) return false;
-  const bool waits = commits_may_wait();
+  const bool waits = is_of_innodb_alone(thd_) ? commits_of_innodb_may_wait() : commits_may_wait();
   if (waits && !may_be_unflushed()) return false;
   if (!lock.take_of_commit()) return false;
   // The server cannot become read-only while the lock is held: from here on it has no reason to refuse.
