@@ -1,5 +1,6 @@
 #include "door/turn_runs.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -134,8 +135,13 @@ void TurnRuns::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   }
 }
 
-/// Called when memory for the remaining ops runs out.
+/// Called when memory for the remaining ops runs out. Only the server answers a statement: without an answer the next
+/// one would be taken for it, so the connection ends.
 void TurnRuns::refuse_rest(Connection &connection, std::span<Op> left) {
+  if (std::ranges::any_of(left, [](const Op &op) { return op.verb == Verb::statement; })) {
+    context_.counters.add(Failure::out_of_memory);
+    return connection.die();
+  }
   for (Op &op : left) {
     count_failure(context_.counters, op, Failure::out_of_memory);
     op.reply->done({.failure = Failure::out_of_memory});

@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "door/testing/parts_of_worker.h"
@@ -186,6 +187,21 @@ TEST_F(TurnRunsTest, WhatCannotLeaveForWantOfMemoryIsRefused) {
   connections_.finish();
   EXPECT_EQ(heard(peer), "first\nno memory\nno memory\n");
   EXPECT_EQ(counters_.get(Counter::requests_failed), 2u);
+}
+
+TEST_F(TurnRunsTest, AStatementThatCannotLeaveForWantOfMemoryEndsItsConnection) {
+  net::Fd peer;
+  Connection &connection = come(peer);
+  ask(connection, Verb::statement, {"first\n", "second\n"});
+  const Statement statement;
+  for (Op &op : runs_.turn().batch().ops()) op.statement = &statement;
+  executor_.leaves = 1;
+  door_.is_full = true;
+  runs_.run(executor_, 1);
+  EXPECT_TRUE(connection.is_dead()) << "or the next answer would be the second";
+  connections_.finish();
+  const std::string_view answers = "first\nsecond\n";
+  EXPECT_TRUE(answers.starts_with(heard(peer)));
 }
 
 class ReadOnlyTurnRunsTest : public TurnRunsTest {
