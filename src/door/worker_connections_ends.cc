@@ -59,6 +59,7 @@ void WorkerConnections::refuse(Connection &connection, Failure why) {
   connection.forget_unparsed();
   context_.protocol.refuse(connection.output, why);
   connection.output.release();
+  connection.note_refused();
   connection.close_when_sent();
   context_.counters.add(why);
 }

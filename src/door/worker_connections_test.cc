@@ -162,6 +162,7 @@ TEST_F(WorkerConnectionsTest, RefusedOnesHearWhyAndAreClosed) {
   send(peer, "hello\n");
   begin_turn(1);
   connections_->refuse(connection, Failure::out_of_memory);
+  EXPECT_FALSE(connection.peer_has_ended()) << "or its session would end when the server has read that end";
   end_turn();
   EXPECT_EQ(connections_->count(), 0u);
   EXPECT_EQ(counters_.get(Failure::out_of_memory), 1u);

@@ -99,7 +99,8 @@ void Connection::note_served() {
 
 bool Connection::peer_has_ended() const {
   const Phase phase = last_phase();
-  return phase == Phase::ended || phase == Phase::closing || channel.presence() != net::Presence::there;
+  return phase == Phase::ended || (phase == Phase::closing && !is_refused_) ||
+         channel.presence() != net::Presence::there;
 }
 
 void Connection::note_received(const net::Transfer &got) {

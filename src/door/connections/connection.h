@@ -182,6 +182,8 @@ class Connection final : public Peer {
   void note_served();
   /// Whether its client has left or sends no more.
   bool peer_has_ended() const;
+  /// The door answers an error and closes it; the peer may go on sending.
+  void note_refused() { is_refused_ = true; }
   /// Whether bytes may wait where no poller sees them: in a TLS session that the server reads from, too.
   bool may_hide_bytes() const { return unread_ && has_tls_ && hosted() != nullptr && !has_work(); }
   /// The result of a receive, other than no_memory.
@@ -249,6 +251,7 @@ class Connection final : public Peer {
   bool waits_ = false;       // its session continues when its collected ops are settled
   bool pauses_ : 1 = false;  // it sleeps and owes its client an answer
   bool session_is_open_ : 1 = false;
+  bool is_refused_ : 1 = false;
   const bool local_ : 1;
   const bool tls_offered_ : 1;
   const bool tls_required_ : 1;
