@@ -2,6 +2,8 @@
 
 #include "engine/runs/make_executor.h"
 
+#include <new>
+
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/session.h"
 #include "engine/mariadb/maria_executor.h"
@@ -53,7 +55,8 @@ void MariaExecutor::end_reading(const Settlement &settlement) {
   end_statement();
 }
 
-/// The thread acts as the session's own THD meanwhile. All sessions come from this engine.
+/// The thread acts as the session's own THD meanwhile. All sessions come from this engine. Memory that runs out ends
+/// the session: if the run had to be repeated for it, other sessions' statements would be executed twice.
 void MariaExecutor::execute_statement(Op &op) {
   const Statement &statement = *op.statement;
   auto *const session = static_cast<HostedSession *>(statement.session);
@@ -61,15 +64,28 @@ void MariaExecutor::execute_statement(Op &op) {
     op.progress = Progress::needs_own_run;
     return;
   }
-  if (!session->logged_in()) {
-    if (session->log_in_in_turn(statement, *counters())) return finish(op, Failure::none);
+  const Output::Mark answer = statement.output != nullptr ? statement.output->mark() : 0;
+  try {
+    execute_statement(op, *session);
+  } catch (const std::bad_alloc &) {
+    counters()->add(Failure::out_of_memory);
+    if (statement.output != nullptr) statement.output->rewind_or_break(answer);
+    session->break_off();
+    finish(op, Failure::none);
+  }
+}
+
+void MariaExecutor::execute_statement(Op &op, HostedSession &session) {
+  const Statement &statement = *op.statement;
+  if (!session.logged_in()) {
+    if (session.log_in_in_turn(statement, *counters())) return finish(op, Failure::none);
     op.progress = Progress::needs_own_run;
     return;
   }
   plans_.ready();
   const AnswerTools tools{
       .plans = &plans_, .shared = &shared_, .op = &op, .counters = counters(), .answer_may_wait = answers_may_wait()};
-  if (!session->run_in_turn(statement, tools)) {
+  if (!session.run_in_turn(statement, tools)) {
     op.progress = Progress::needs_own_run;
     return;
   }

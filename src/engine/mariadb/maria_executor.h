@@ -7,6 +7,8 @@
 
 namespace postern::mariadb {
 
+class HostedSession;
+
 class MariaExecutor final : public rows::RowExecutor {
  public:
   MariaExecutor(std::unique_ptr<ServerThread> thread, sql::Specs &specs, engine::LoginNames names,
@@ -24,6 +26,7 @@ class MariaExecutor final : public rows::RowExecutor {
  private:
   void prepare_thread() override;
   void execute_statement(Op &op) override;
+  void execute_statement(Op &op, HostedSession &session);
   void end_reading(const Settlement &settlement) override;
   bool has_statements_left() const override { return shared_.any(); }
 

@@ -74,6 +74,8 @@ class HostedSession final : public ServerSession {
   /// Answers the statement by its plan in this session's own THD, or lets its op wait for a commit, on a worker's
   /// thread, which has a THD of its own. False: nothing has happened, and the server has to serve it.
   bool run_in_turn(const Statement &statement, const AnswerTools &tools);
+  /// Memory ran out in one of these two, so that nobody knows what has happened: nothing more is served.
+  void break_off() noexcept;
 
  private:
   bool enter(int fd, bool local);

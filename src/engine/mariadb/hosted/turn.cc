@@ -38,6 +38,7 @@ class SessionInTurn {
 }  // namespace
 
 bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &tools) {
+  if (is_over_) return true;  // since an earlier statement of this turn, which has no answer either
   THD *const thd = thd_;
   if (thd == nullptr || statement.output == nullptr || statement.packet.empty() || change_.awaits_reply()) return false;
   if (is_client_of_cluster(thd) && is_being_rolled_back(thd)) return false;
@@ -73,6 +74,11 @@ bool HostedSession::run_in_turn(const Statement &statement, const AnswerTools &t
   count(*why);
   plan->note_left(*why);
   return false;
+}
+
+void HostedSession::break_off() noexcept {
+  is_over_ = true;
+  learnt_ = {};
 }
 
 std::optional<NotNow> HostedSession::may_answer(const Statement &statement, const AnswerTools &tools) {
