@@ -21,12 +21,26 @@ bool names_statement(Bytes packet) {
   }
 }
 
+/// While one lives the session notes no errors.
+class Silence {
+ public:
+  explicit Silence(THD *thd) : thd_(thd) { thd->push_internal_handler(&handler_); }
+  ~Silence() { thd_->pop_internal_handler(); }
+  Silence(const Silence &) = delete;
+  Silence &operator=(const Silence &) = delete;
+
+ private:
+  THD *const thd_;
+  Dummy_error_handler handler_;
+};
+
 /// Whether the account has the plan's rights, and the table still has the plan's definition.
 std::optional<NotNow> can_be_prepared(THD *thd, const StatementPlan &plan, uint64_t version) {
-  Dummy_error_handler silence;
-  thd->push_internal_handler(&silence);
-  const bool may = plan.is_granted(thd);
-  thd->pop_internal_handler();
+  bool may = false;
+  {
+    const Silence silence(thd);
+    may = plan.is_granted(thd);
+  }
   if (!may) return NotNow::privilege;
   std::optional<NotNow> why = NotNow::table_busy;
   const StatementPlan::Table names = plan.table();

@@ -69,16 +69,27 @@ bool may_read(THD *thd, const std::vector<FormTable> &tables) {
   return true;
 }
 
+/// While one lives the session has another account's rights.
+class ActsAs {
+ public:
+  ActsAs(THD *thd, Security_context &other) : thd_(thd), own_(std::exchange(thd->security_ctx, &other)) {}
+  ~ActsAs() { thd_->security_ctx = own_; }
+  ActsAs(const ActsAs &) = delete;
+  ActsAs &operator=(const ActsAs &) = delete;
+
+ private:
+  THD *const thd_;
+  Security_context *const own_;
+};
+
 /// As the server does for a view with a definer.
 bool account_may_read(THD *thd, const FormAccount &account, const std::vector<FormTable> &tables) {
   // SHOW PROCESSLIST in another session may read it for a moment.
   static thread_local Security_context definer;
   const char *const host = account.host.c_str();
   if (!compat::find_account(definer, account.user, host, host, thd->db.str != nullptr ? thd->db.str : "")) return false;
-  Security_context *const own = std::exchange(thd->security_ctx, &definer);
-  const bool may = may_read(thd, tables);
-  thd->security_ctx = own;
-  return may;
+  const ActsAs acts_as(thd, definer);
+  return may_read(thd, tables);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -35,21 +36,29 @@ bool same(const FormTable &left, const FormTable &right) {
   return left.database == right.database && left.table == right.table && left.alias == right.alias;
 }
 
-bool read_definition(THD *thd, TABLE_LIST &list, TABLE_SHARE *share, Definition &definition) {
-  MEM_ROOT root;
-  init_alloc_root(PSI_NOT_INSTRUMENTED, &root, 8192, 0, MYF(MY_THREAD_SPECIFIC));
-  Query_arena arena(&root, Query_arena::STMT_INITIALIZED);
-  Query_arena backup;
-  thd->set_n_backup_active_arena(&arena, &backup);
-  const bool read = !mysql_make_view(thd, share, &list, true) && list.select_stmt.str != nullptr;
-  if (read) {
+/// False: out of memory.
+bool note_definition(const TABLE_LIST &list, Definition &definition) {
+  try {
     definition.text.assign(list.select_stmt.str, list.select_stmt.length);
     if (list.view_suid)
       definition.definer = FormAccount{{list.definer.user.str, list.definer.user.length},
                                        {list.definer.host.str, list.definer.host.length}};
     definition.of_a_role = list.view_suid && list.definer.host.length == 0;
     definition.collation.assign(list.view_connection_cl_name.str, list.view_connection_cl_name.length);
+  } catch (const std::bad_alloc &) {
+    return false;
   }
+  return true;
+}
+
+bool read_definition(THD *thd, TABLE_LIST &list, TABLE_SHARE *share, Definition &definition) {
+  MEM_ROOT root;
+  init_alloc_root(PSI_NOT_INSTRUMENTED, &root, 8192, 0, MYF(MY_THREAD_SPECIFIC));
+  Query_arena arena(&root, Query_arena::STMT_INITIALIZED);
+  Query_arena backup;
+  thd->set_n_backup_active_arena(&arena, &backup);
+  const bool read =
+      !mysql_make_view(thd, share, &list, true) && list.select_stmt.str != nullptr && note_definition(list, definition);
   thd->restore_active_arena(&arena, &backup);
   arena.free_items();
   free_root(&root, MYF(0));

@@ -165,8 +165,15 @@ bool JoinPlan::parse(const ToBePlanned &what) {
 bool JoinPlan::open(const ToBePlanned &what) {
   THD *const thd = home_;
   std::vector<const TABLE *> opened;
+  std::vector<uint64_t> views;
+  // What is open or locked has to be noted, or nobody would give it back.
+  opened.reserve(what.tables.size());
+  views.reserve(what.views.size());
+  tables_.reserve(what.tables.size());
+  tickets_.reserve(what.tables.size() + what.views.size());
   for (TABLE_LIST *list = lex_.query_tables; list != nullptr; list = list->next_global) {
     if (list->derived != nullptr) continue;
+    if (opened.size() == what.tables.size()) return false;
     list->required_type = TABLE_TYPE_NORMAL;
     list->open_type = OT_BASE_ONLY;
     list->lock_type = TL_READ;
@@ -185,7 +192,6 @@ bool JoinPlan::open(const ToBePlanned &what) {
     if (may_be_planned(*list->table)) return false;
   }
   opened_ = true;
-  std::vector<uint64_t> views;
   for (const FormView &one : what.views) {
     MDL_ticket *ticket = nullptr;
     views.push_back(version_of_view(thd, one, true, ticket));

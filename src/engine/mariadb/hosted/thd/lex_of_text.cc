@@ -18,9 +18,13 @@ struct Root {
 }  // namespace
 
 struct LexOfText::Parsed {
-  explicit Parsed(THD *of) : thd(of), arena(&memory.root, Query_arena::STMT_INITIALIZED) {}
+  /// Throws std::bad_alloc.
+  Parsed(THD *of, Bytes text)
+      : thd(of), arena(&memory.root, Query_arena::STMT_INITIALIZED), buffer(text.begin(), text.end()) {
+    buffer.push_back('\0');  // the lexer looks beyond the end
+  }
 
-  void parse(Bytes text);
+  void parse();
   void put_back();
 
   THD *thd;
@@ -35,9 +39,7 @@ struct LexOfText::Parsed {
   bool good = false;
 };
 
-void LexOfText::Parsed::parse(Bytes text) {
-  buffer.assign(text.begin(), text.end());
-  buffer.push_back('\0');  // the lexer looks beyond the end
+void LexOfText::Parsed::parse() {
   backup_lex = thd->lex;
   backup_stmt_arena = thd->stmt_arena;
   thd->push_internal_handler(&silence);
@@ -46,7 +48,7 @@ void LexOfText::Parsed::parse(Bytes text) {
   thd->lex = &lex;
 
   Parser_state state;
-  if (state.init(thd, buffer.data(), text.size())) return;
+  if (state.init(thd, buffer.data(), buffer.size() - 1)) return;
   state.m_lip.stmt_prepare_mode = true;
   state.m_lip.multi_statements = false;
   lex_start(thd);
@@ -63,8 +65,8 @@ void LexOfText::Parsed::put_back() {
   thd->pop_internal_handler();
 }
 
-LexOfText::LexOfText(THD *thd, Bytes text) : parsed_(new (std::nothrow) Parsed(thd)) {
-  if (parsed_) parsed_->parse(text);
+LexOfText::LexOfText(THD *thd, Bytes text) : parsed_(new (std::nothrow) Parsed(thd, text)) {
+  if (parsed_) parsed_->parse();
 }
 
 LexOfText::~LexOfText() {
