@@ -159,7 +159,9 @@ class RandomSelects:
         value = lambda: self.value(kind, column)
         if what == 17:
             if self.random.random() < 0.3:
-                return f"{name} <=> NULL"
+                test = self.random.choice(("<=>", "<=>", "=", "<>", "<", ">="))
+                nulls = (f"{name} {test} NULL", f"(NULL {test} {name} OR NULL IS NULL AND {name} IS NULL)")
+                return self.random.choice(nulls)
             makers.append(value)
             return f"{name} <=> ?"
         if what == 18:

@@ -115,6 +115,7 @@ UPDATE users SET name = DEFAULT WHERE id = 1
 UPDATE users SET name = 'x' WHERE id IN (1, 2)
 UPDATE users SET id = id + 100000 WHERE id IN (801, 802)
 UPDATE users SET name = 'x' WHERE city_id = 7
+SELECT u.name FROM users u JOIN order_items i ON i.order_id = u.id WHERE (u.name = NULL OR (NULL IS NULL AND u.name IS NULL)) AND u.id = 7
 UPDATE users SET name = 'x' WHERE city_id = 7 AND visits > 3
 UPDATE users SET name = 'x' WHERE city_id = 7 AND visits = 3 AND created_at IS NULL
 UPDATE users SET name = 'x' WHERE city_id = 7 AND id > 5

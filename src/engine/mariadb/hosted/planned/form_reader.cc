@@ -328,7 +328,7 @@ std::optional<WhyNot> FormReader::read(Item *item, Place place) {
         return WhyNot::value;
       return std::nullopt;
     case Item::NULL_ITEM:
-      // When it is compared with a column the server finds that the result is always false or unknown.
+      // In a list, a range or a row; compares_two() is for the others.
       return place == Place::elsewhere || place == Place::listed ? std::nullopt : std::optional(WhyNot::value);
     case Item::COND_ITEM: {
       List_iterator_fast<Item> all(*static_cast<Item_cond *>(item)->argument_list());
@@ -395,7 +395,7 @@ std::optional<WhyNot> FormReader::read_function(Item_func &function, Place place
   const bool of_rows = function.functype() == Item_func::IN_FUNC || function.functype() == Item_func::EQ_FUNC;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item *const one = function.arguments()[i];
-    if (one->type() == Item::NULL_ITEM && function.functype() == Item_func::EQUAL_FUNC) continue;
+    if (one->type() == Item::NULL_ITEM && compares_two(function)) continue;
     const bool is_row = of_rows && inner == Place::compared && one->type() == Item::ROW_ITEM;
     const bool calculates = is_compared && calculates_with(lex_, parsed_, function, i);
     if (const auto why = read(one, is_row ? Place::row : calculates ? Place::calculated : inner)) return why;

@@ -60,6 +60,19 @@ bool is_known(const Item_func &function) {
   return std::ranges::find(functions_known, name_of(function)) != std::end(functions_known);
 }
 
+bool compares_two(const Item_func &function) {
+  switch (function.functype()) {
+    case Item_func::EQ_FUNC:
+    case Item_func::NE_FUNC:
+    case Item_func::LT_FUNC:
+    case Item_func::LE_FUNC:
+    case Item_func::GT_FUNC:
+    case Item_func::GE_FUNC:
+    case Item_func::EQUAL_FUNC: return true;
+    default: return false;
+  }
+}
+
 bool calculates_with(LEX &lex, ParsedText parsed, Item_func &function, uint argument) {
   const std::string_view name = name_of(function);
   if (name == "date_add_interval") return argument == 1;

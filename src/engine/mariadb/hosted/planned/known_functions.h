@@ -11,6 +11,10 @@ namespace postern::mariadb {
 /// Whether it is deterministic in a given context, without side effects.
 bool is_known(const Item_func &function);
 
+/// Whether it compares two expressions. With NULL the comparison is part of the plan, as a literal that is no value of
+/// the execution: `c = NULL` is true for no row.
+bool compares_two(const Item_func &function);
+
 /// Whether only its compared value, but neither its type nor its name, depends on that argument: sums, differences,
 /// products, and the number of an INTERVAL. Clients may bind doubles in place of integers, so a sum with parameters
 /// counts only if its other operands are small integers, where both give the same result.
