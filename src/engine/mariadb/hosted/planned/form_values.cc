@@ -38,6 +38,12 @@ bool is_small(const Value &number) {
   return number.integer() > -sum_operand_end && number.integer() < sum_operand_end;
 }
 
+/// As it stands: one that is written as something else has other bytes.
+bool has_bytes(const Value &value, uint32_t count) {
+  return value.kind() == Value::Kind::bytes && value.bytes().size() == count &&
+         (value.spelling() == Value::Spelling::text || value.spelling() == Value::Spelling::binary);
+}
+
 sql::LiteralRules literal_rules_of(const THD *thd) {
   const CHARSET_INFO &client = *thd->variables.character_set_client;
   return {.any_byte = client.mbmaxlen == 1 || std::strncmp(client.cs_name.str, "utf8", 4) == 0,
@@ -46,10 +52,11 @@ sql::LiteralRules literal_rules_of(const THD *thd) {
 
 }  // namespace
 
-/// A literal in a sum, but no parameter, may be something else than an integer.
+/// A literal in a sum, but no parameter, may be something else than an integer. A BINARY column pads what is shorter.
 bool PlannedForm::shapes(size_t at, const Value &value) const {
-  const ValueUse use = places_[at].use;
-  return use == ValueUse::shapes || (use == ValueUse::sum && parts_.literals && value.kind() == Value::Kind::bytes);
+  const ValuePlace &place = places_[at];
+  if (place.use == ValueUse::sum) return parts_.literals && value.kind() == Value::Kind::bytes;
+  return place.use == ValueUse::shapes || (place.bytes != 0 && !has_bytes(value, place.bytes));
 }
 
 /// The values that shape the plan, in a form to be compared. False: one of them cannot be written.

@@ -177,7 +177,7 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
     case Exact::integer: return {ValueUse::integer};
     case Exact::decimal: return {ValueUse::decimal};
     case Exact::text: return {ValueUse::text, found->charset()};
-    case Exact::binary_fixed: return {};
+    case Exact::binary_fixed: return {ValueUse::text, found->charset(), found->char_length()};
     case Exact::date:
     case Exact::datetime: return {ValueUse::time};
   }
