@@ -208,7 +208,6 @@ def test_doctor_knows_what_takes_the_sql_door_its_gain(sandbox_factory):
     server = sandbox_factory(
         "--general-log",
         "--userstat",
-        "--slow-query-log",
         "--long-query-time=0.01",
         "--query-cache-type=ON",
         postern_port=0,
@@ -256,6 +255,7 @@ def test_doctor_knows_what_sessions_begin_with(sandbox_factory):
         "sql_select_limit": "1000",
         "tx_isolation": "'SERIALIZABLE'",
         "unique_checks": "OFF",
+        "sql_mode": "'EMPTY_STRING_IS_NULL,STRICT_TRANS_TABLES'",
     }
     server.execute(*(f"SET GLOBAL {name} = {value}" for name, value in wrong.items()))
     found = [

@@ -5,7 +5,7 @@ import socket
 
 import pymysql
 import pytest
-from support import cli
+from support import cli, sql_wire
 from support.server import ROOT
 
 
@@ -254,3 +254,22 @@ def test_the_example_accounts_suffice(house):
     assert not [one for one in found(house, *login) if one["severity"] in ("broken", "unsafe", "slow")]
     cli.told(house, "top", "--once", *login)
     house.execute("DROP USER app@localhost, app@'127.0.0.1', watcher@localhost", "DELETE FROM shop.user")
+
+
+def test_doctor_knows_that_a_short_long_query_time_counts_without_a_slow_log(sandbox_factory):
+    server = sandbox_factory("--long-query-time=0.01", postern_port=0)
+    for seconds, told in ((0.01, True), (1, False)):
+        server.execute(f"SET GLOBAL long_query_time = {seconds}", "CREATE OR REPLACE TABLE test.t (id INT PRIMARY KEY)")
+        session = sql_wire.door(server)
+        before = server.status("Postern_statements_fast")["postern_statements_fast"]
+        for _ in range(9):
+            sql_wire.rows(session, "SELECT id FROM test.t WHERE id = 1")
+        served = server.status("Postern_statements_fast")["postern_statements_fast"] > before
+        assert (served, "long_query_time" in cli.run(server, "doctor", code=None)) == (not told, told)
+
+
+def test_doctor_knows_that_plans_are_off(sandbox_factory):
+    server = sandbox_factory(postern_port=0)
+    assert "postern_plan_once is OFF" not in cli.run(server, "doctor", code=None)
+    server.execute("SET GLOBAL postern_plan_once = OFF")
+    assert "postern_plan_once is OFF" in cli.run(server, "doctor", code=None)

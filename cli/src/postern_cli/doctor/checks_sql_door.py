@@ -7,7 +7,8 @@ from typing import Iterator, List, Optional, Tuple
 from postern_cli.doctor.facts import Facts
 from postern_cli.doctor.finding import Finding, good
 
-# The server is to see each statement where long_query_time is below, in seconds: src/engine/mariadb/not_now.cc.
+# The server is to see each statement where long_query_time is below, in seconds, and counts it in Slow_queries without a
+# slow log, too: src/engine/mariadb/hosted/thd/not_now.cc.
 LONG_QUERY_MIN = 0.05
 # Commands after which workers should have answered some.
 ENOUGH = 1000
@@ -45,7 +46,7 @@ def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
     for plugin in audit_plugins(facts):
         yield f"the audit plugin {plugin} is loaded", f"UNINSTALL PLUGIN {plugin};  -- if nobody needs what it records"
     seconds = facts.variable("long_query_time")
-    if seconds and float(seconds) < LONG_QUERY_MIN and facts.on("slow_query_log"):
+    if seconds and float(seconds) < LONG_QUERY_MIN:
         yield f"long_query_time is {float(seconds):g}", "SET GLOBAL long_query_time = 1;  -- new connections have it"
     if facts.variable("query_cache_type").upper() not in ("", "OFF", "0") and facts.number("query_cache_size"):
         yield "the query cache is on", "SET GLOBAL query_cache_type = OFF;"
@@ -103,6 +104,22 @@ def of_sessions(facts: Facts) -> Iterator[Finding]:
                 if name != "innodb_rollback_on_timeout"
                 else "innodb_rollback_on_timeout = OFF  # in an option file, for the next start",
             )
+    if "EMPTY_STRING_IS_NULL" in facts.variable("sql_mode"):
+        yield Finding(
+            "slow",
+            "sql-door",
+            "The SQL door answers no statements itself in sessions that begin with EMPTY_STRING_IS_NULL in sql_mode.",
+            "The server does, at its speed.",
+            "SET GLOBAL sql_mode = REPLACE(@@GLOBAL.sql_mode, 'EMPTY_STRING_IS_NULL', '');  -- if nobody needs it; new connections have it",
+        )
+    if facts.variable("postern_plan_once").upper() == "OFF":
+        yield Finding(
+            "slow",
+            "sql-door",
+            "The SQL door answers no joins, groups, sorts and subqueries itself while postern_plan_once is OFF.",
+            "The server does, at its speed.",
+            "SET GLOBAL postern_plan_once = ON;",
+        )
     some = {**(LOGGED if facts.on("log_bin") else {}), **(CLUSTERED if facts.on("wsrep_on") else {})}
     for name, (harmless, as_good, what) in some.items():
         if facts.variable(name) not in ("", harmless, as_good):
