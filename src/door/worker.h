@@ -105,9 +105,10 @@ class Worker final : private WaitListener, private WayOut, public Home {
   void end_loop();
   void break_off();
 
-  // worker_statements.cc: statements that the server serves, on this thread or on one of the pool.
   std::unique_ptr<SlowJob> run_until_statement();
   std::unique_ptr<SlowJob> next_statement();
+
+  // worker_statements.cc: statements that the server serves, on this thread or on one of the pool.
   void leave_turn(Connection &connection) override;
   void leave_for_pool(std::unique_ptr<SlowJob> job);
   void lend_thread(const SlowJob &job);

@@ -169,6 +169,25 @@ void WorkerConnections::arm(Connection &connection) {
   }
 }
 
+void WorkerConnections::end_turn() {
+  lists_.end_turn();
+  timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
+    if (!connection.is_dead()) time_out(connection);
+  });
+  timeouts_.visit_alarms(now_ms_, [this](Connection &connection) {
+    timeouts_.stop_alarm(connection);
+    wake(connection);
+    if (!connection.is_dead()) lists_.add_to_next_turn(connection);
+  });
+  close_unfinished();
+  if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
+  close_dead();
+}
+
+void WorkerConnections::close_dead() {
+  lists_.visit_dead([this](Connection &connection) { close(connection); });
+}
+
 /// A client that has begun a request or a handshake has to finish it in time.
 void WorkerConnections::close_unfinished() {
   timeouts_.visit_unfinished(now_ms_, [this](Connection &connection) {

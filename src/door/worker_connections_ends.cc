@@ -64,21 +64,6 @@ void WorkerConnections::refuse(Connection &connection, Failure why) {
   context_.counters.add(why);
 }
 
-void WorkerConnections::end_turn() {
-  lists_.end_turn();
-  timeouts_.visit_silent(now_ms_, [this](Connection &connection) {
-    if (!connection.is_dead()) time_out(connection);
-  });
-  timeouts_.visit_alarms(now_ms_, [this](Connection &connection) {
-    timeouts_.stop_alarm(connection);
-    wake(connection);
-    if (!connection.is_dead()) lists_.add_to_next_turn(connection);
-  });
-  close_unfinished();
-  if (tls_handshakes_.waiting() != 0) make_way_for_handshakes();
-  close_dead();
-}
-
 /// Clients that stall in their handshakes must not block others.
 void WorkerConnections::make_way_for_handshakes() {
   timeouts_.visit_begun_until(now_ms_ - limits::handshake_patience_ms, [this](Connection &connection) {
@@ -91,10 +76,6 @@ void WorkerConnections::time_out(Connection &connection) {
   connection.die();
   lists_.add_dead(connection);
   context_.counters.add(Counter::connections_timed_out);
-}
-
-void WorkerConnections::close_dead() {
-  lists_.visit_dead([this](Connection &connection) { close(connection); });
 }
 
 void WorkerConnections::close(Connection &connection) {

@@ -69,28 +69,6 @@ void Worker::begin_loop() {
   context_.worker_ready(context_.door);
 }
 
-/// nullptr: the loop is over.
-std::unique_ptr<SlowJob> Worker::run_until_statement() {
-  while (executor_ != nullptr && !stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) {
-    // Statements that were read are served one by one, with a turn for the other clients from time to time.
-    if (statements_here_.empty() || clock_us() - clock_.began_us() > limits::statements_us_max) {
-      if (!guard_.take_turn([this] { run_turn(); })) break_off();
-    }
-    if (std::unique_ptr<SlowJob> job = next_statement()) return job;
-  }
-  return nullptr;
-}
-
-/// nullptr: this thread may serve none.
-std::unique_ptr<SlowJob> Worker::next_statement() {
-  while (std::unique_ptr<SlowJob> job = statements_here_.next()) {
-    if (job->connection->is_dead()) take_job_back(std::move(job));
-    else if (crew_->has_stand_in()) return job;
-    else leave_for_pool(std::move(job));
-  }
-  return nullptr;
-}
-
 void Worker::leave_turn(Connection &connection) {
   auto job = std::make_unique<SlowJob>();
   connections_.send(connection);  // answers must not wait for unanswered requests

@@ -22,11 +22,24 @@ class WriteRuns {
   WriteRuns(const Engine &engine, WriteLane *lane) : engine_(engine), lane_(lane) {}
 
   /// Notes the answered clients of a run that only read; ops left for other threads do not count.
-  void note_readers(Turn &turn, std::span<const Turn::Slice> readers, int64_t now_ms);
+  void note_readers(Turn &turn, std::span<const Turn::Slice> readers, int64_t now_ms) {
+    int noted = 0;
+    for (const Turn::Slice &slice : readers) {
+      if (turn.last_of(slice)->progress != Progress::done) continue;
+      recent_readers_.note(*slice.connection, now_ms);
+      if (++noted == 2) return;
+    }
+  }
   /// Whether the lane should do a turn's writes because readers would have to wait, or might wait without a bound.
   /// `readers`: the number of slices before the writers'. `others_are_there`: earlier writes are in the lane, and order
   /// matters.
-  bool suit_lane(Turn &turn, size_t readers, bool others_are_there, int64_t now_ms) const;
+  bool suit_lane(Turn &turn, size_t readers, bool others_are_there, int64_t now_ms) const {
+    if (lane_ == nullptr) return false;
+    if (others_are_there || engine_.commits_may_wait()) return true;
+    const std::span<Turn::Slice> all = turn.slices();
+    return lane_->pays() &&
+           recent_readers_.any_but(all.size() - readers == 1 ? all.back().connection : nullptr, now_ms);
+  }
   /// Whether a commit may keep a worker's clients waiting without a bound.
   bool may_stall() const { return engine_.commits_may_wait(); }
 
@@ -53,9 +66,18 @@ class WriteRuns {
   bool was_in_last(const Connection &connection) const { return connection.last_run == shared_runs_; }
 
  private:
-  bool is_looked_at(int64_t now_ms);
-  void note_sleep(int64_t slept_us);
-  void note_shared(std::span<Turn::Slice> writers, int64_t slept_us);
+  bool is_looked_at(int64_t now_ms) {
+    return lane_ != nullptr && ++not_looked_at_ >= WriteLane::runs_per_look && others_read(now_ms);
+  }
+  void note_sleep(int64_t slept_us) {
+    not_looked_at_ = 0;
+    lane_->note_run(slept_us);
+  }
+  void note_shared(std::span<Turn::Slice> writers, int64_t slept_us) {
+    ++shared_runs_;
+    for (const Turn::Slice &slice : writers) slice.connection->last_run = shared_runs_;
+    delay_.note_run(writers.size(), slept_us);
+  }
 
   const Engine &engine_;
   WriteLane *const lane_;
