@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/mariadb/basics/acting.h"
-#include "engine/mariadb/basics/bound_thread.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/basics/told_waits.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/mariadb/basics/cluster.h"
-#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
 #include "engine/sql/texts/housekeeping.h"

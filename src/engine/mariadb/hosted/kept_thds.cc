@@ -7,7 +7,7 @@
 
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/thd_deletion.h"
-#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/attachment.h"
 
 namespace postern::mariadb {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/hosted/housekeeping.h"

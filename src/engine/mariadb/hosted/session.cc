@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "engine/mariadb/basics/account.h"
-#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/hosted/kept_thds.h"

@@ -8,7 +8,7 @@
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/hosted/housekeeping.h"
 #include "engine/mariadb/hosted/plans/statement_plan.h"
-#include "engine/mariadb/hosted/thd/at_work.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/verification.h"
 

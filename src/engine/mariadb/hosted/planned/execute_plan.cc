@@ -7,7 +7,7 @@
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
-#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/sql/plans/plan_values.h"
 
 namespace postern::mariadb {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/mariadb/hosted/thd/attachment.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/basics/thread.h"
 
 namespace postern::mariadb {
@@ -33,8 +33,7 @@ KeptPlans::~KeptPlans() {
 }
 
 /// It is not visible: it has no transaction and no waits, except together with a session of its worker.
-bool KeptPlans::ready() {
-  if (home_ != nullptr) return true;
+bool KeptPlans::make_home() {
   const Attachment attachment;
   if (!ServerThread::has_room_to_renew()) return false;
   THD *const thd = new THD(next_thread_id());
@@ -95,16 +94,14 @@ bool KeptPlans::any_is_wanted() {
   return std::ranges::any_of(locks_, [](MDL_ticket *one) { return one->has_pending_conflicting_lock(); });
 }
 
-void KeptPlans::yield() {
-  if (kept_.empty()) return;
+void KeptPlans::drop_wanted_ones() {
   const uint64_t now_us = microsecond_interval_timer();
   if (now_us - looked_us_ < look_every_us) return;
   looked_us_ = now_us;
   if (any_is_wanted()) kept_.drop_unwanted();
 }
 
-int KeptPlans::rest() {
-  if (kept_.empty()) return 0;
+int KeptPlans::drop_wanted_and_old_ones() {
   looked_us_ = microsecond_interval_timer();
   if (any_is_wanted()) kept_.drop_unwanted();
   if (looked_us_ - aged_us_ >= old_leave_every_us) {

@@ -38,7 +38,7 @@ class KeptPlans {
   KeptPlans &operator=(const KeptPlans &) = delete;
 
   /// Whether plans can be made. Called when the thread acts as its own THD; the first call makes the plans' THD.
-  bool ready();
+  bool ready() { return home_ != nullptr || make_home(); }
 
   /// nullptr: none may be used.
   KeptPlan *find(const PlanKey &key, uint64_t version);
@@ -50,10 +50,12 @@ class KeptPlans {
   void drop(const KeptPlan *plan);
 
   /// Drops plans with a table that another session waits for. Called often; it checks only every few milliseconds.
-  void yield();
+  void yield() {
+    if (!kept_.empty()) drop_wanted_ones();
+  }
   /// The same, and drops plans that are too old: called before the worker sleeps. Returns the milliseconds after which
   /// to call it again; 0: there are no plans.
-  int rest();
+  int rest() { return kept_.empty() ? 0 : drop_wanted_and_old_ones(); }
   void give_up();
 
  private:
@@ -64,10 +66,13 @@ class KeptPlans {
   };
   using Held = std::unique_ptr<KeptPlan, EndAtHome>;
 
-  THD *home_ = nullptr;
+  bool make_home();
+  void drop_wanted_ones();
+  int drop_wanted_and_old_ones();
   /// Whether another session waits for a table of any plan.
   bool any_is_wanted();
 
+  THD *home_ = nullptr;
   sql::PlanStore<Held, PlanContext> kept_{{.plans_max = plans_max,
                                            .bytes_max = bytes_max,
                                            .look_after_us = look_after_us,

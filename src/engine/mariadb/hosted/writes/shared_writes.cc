@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "engine/mariadb/basics/no_row_waits.h"
 #include "engine/mariadb/hosted/writes/change_answer.h"
-#include "engine/mariadb/hosted/thd/at_work.h"
+#include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 
 namespace postern::mariadb {

@@ -1,4 +1,5 @@
-// attachment.h: Attachment, a thread that acts as a session's THD for a while, as the server's thread pool does.
+// attachment.h: threads that act as a THD: Attachment and AtWork for a while, as the server's thread pool does, and
+// act_as() for good.
 #pragma once
 
 class THD;
@@ -30,5 +31,23 @@ class Attachment {
   PSI_thread *const psi_;
   st_my_thread_var *const mysys_;
 };
+
+/// An attachment to an idle session, which neither reads nor writes its socket meanwhile.
+class AtWork {
+ public:
+  AtWork(THD *thd, st_my_thread_var *mysys);
+  ~AtWork();
+  AtWork(const AtWork &) = delete;
+  AtWork &operator=(const AtWork &) = delete;
+
+ private:
+  const Attachment attachment_;
+  THD *const thd_;
+};
+
+/// Attaches the calling thread to the THD, with the THD's mysys variable, or detaches it. No other thread acts as the
+/// THD, and it has no client.
+void act_as(THD *thd, st_my_thread_var *mysys, PSI_thread *psi);
+void act_as_nobody();
 
 }  // namespace postern::mariadb

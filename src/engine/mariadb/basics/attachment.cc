@@ -1,9 +1,11 @@
 #include "engine/mariadb/basics/server.h"
 
-#include "engine/mariadb/basics/bound_thread.h"
+#include "engine/mariadb/basics/attachment.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "engine/mariadb/basics/cluster.h"
 
 namespace postern::mariadb {
 namespace {
@@ -25,14 +27,41 @@ const ThisThread &this_thread() {
   return thread;
 }
 
-}  // namespace
-
+/// Sets the THD's thread and stack end to those of the calling thread. It has a mysys variable already.
 void note_thread(THD *thd) {
   const ThisThread &thread = this_thread();
   thd->thread_stack = static_cast<char *>(thread.stack_start);
   thd->mysys_var->stack_ends_here = thread.stack_end;
   thd->real_id = thread.self;
   thd->os_thread_id = thread.id;
+}
+
+}  // namespace
+
+Attachment::Attachment() : thd_(current_thd), psi_(PSI_CALL_get_thread()), mysys_(my_thread_var) {}
+
+Attachment::~Attachment() {
+  PSI_CALL_set_thread(psi_);
+  set_mysys_var(mysys_);
+  set_current_thd(thd_);
+}
+
+void Attachment::to(THD *thd, st_my_thread_var *mysys) {
+  wait_for_rollback(thd);
+  set_mysys_var(mysys);
+  // Where each connection has a thread of its own the server expects that one to take its THD back by itself.
+  if (thd->mysys_var != mysys) thd->store_globals();
+  set_current_thd(thd);
+  note_thread(thd);
+  PSI_CALL_set_thread(thd->get_psi());
+}
+
+AtWork::AtWork(THD *thd, st_my_thread_var *mysys) : attachment_(thd, mysys), thd_(thd) {
+  thd->net.reading_or_writing = 0;
+}
+
+AtWork::~AtWork() {
+  thd_->net.reading_or_writing = 1;
 }
 
 void act_as(THD *thd, st_my_thread_var *mysys, PSI_thread *psi) {
