@@ -21,6 +21,11 @@ struct RevealFound {
 ulonglong &rows_found(select_union_direct &result);
 template struct RevealFound<&select_union_direct::limit_found_rows>;
 
+/// The server keeps a subquery's THD in a private member.
+struct ItsThd : Item_subselect {
+  static void give(Item_subselect &item, THD *thd) { item.*(&ItsThd::thd) = thd; }
+};
+
 bool store_decimal_exactly(Field &field, Bytes digits) {
   my_decimal number;
   if (str2my_decimal(0, digits.data(), digits.size(), &my_charset_latin1, &number) != E_DEC_OK) return false;
@@ -99,6 +104,15 @@ void JoinPlan::give_to(THD *thd) {
   give_derived_to(thd);
   for (TABLE *const table : tables_) table->in_use = thd;
   for (const Scratch &one : scratch_) one.table->in_use = thd;
+}
+
+void JoinPlan::give_subqueries_to(THD *thd) {
+  for (const Subquery &one : subqueries_) {
+    ItsThd::give(*one.item, thd);
+    one.item->engine->set_thd(thd);
+    one.unit->thd = thd;
+    one.join->thd = thd;
+  }
 }
 
 bool JoinPlan::outdated() const {
@@ -199,7 +213,7 @@ std::optional<NotNow> JoinPlan::execute(THD *thd, std::span<const Value> values,
     unlock(thd);
     return NotNow::value;
   }
-  if (!renew_ranges(thd)) {
+  if (!ranged_.empty() && !renew_ranges(thd)) {
     unlock(thd);
     return thd->is_error() ? NotNow::read_failed : NotNow::value;
   }

@@ -7,7 +7,7 @@
 #include "engine/mariadb/hosted/planned/derived_columns.h"
 #include "engine/mariadb/hosted/planned/form_parts.h"
 #include "engine/mariadb/hosted/planned/known_functions.h"
-#include "engine/mariadb/hosted/planned/question_marks.h"
+#include "engine/sql/texts/question_marks.h"
 #include "engine/mariadb/hosted/planned/session_items.h"
 #include "engine/mariadb/hosted/reads/recogniser.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
@@ -192,7 +192,7 @@ std::optional<WhyNot> FormReader::check_inner_limit(const SELECT_LEX &select) {
 
 /// Each ? that the parser has met, in the text. It has their distances from each other, but not from the beginning.
 bool FormReader::find_values() {
-  const std::vector<uint32_t> found = question_marks(parts_.text);
+  const std::vector<uint32_t> found = sql::question_marks(parts_.text);
   if (found.size() != lex_.param_list.elements) return false;
   size_t at = 0;
   my_ptrdiff_t first = 0;

@@ -72,7 +72,14 @@ struct PlanningCounts {
                 counts.select_range_count_,     counts.select_range_check_count_,
                 counts.select_scan_count_,      counts.feature_subquery} {}
   PlanningCounts since(const PlanningCounts &before) const;
-  void add_to(STATUS_VAR &counts) const;
+  void add_to(STATUS_VAR &counts) const {
+    counts.select_full_join_count_ += numbers[0];
+    counts.select_full_range_join_count_ += numbers[1];
+    counts.select_range_count_ += numbers[2];
+    counts.select_range_check_count_ += numbers[3];
+    counts.select_scan_count_ += numbers[4];
+    counts.feature_subquery += numbers[5];
+  }
 
   std::array<ulong, 6> numbers;
 };
@@ -254,7 +261,6 @@ class JoinPlan final : public KeptPlan {
   static void depend_subqueries(SELECT_LEX &select);
   bool note_dependence(SELECT_LEX &select);
   bool note_subqueries(SELECT_LEX &select);
-  void give_subqueries_to(THD *thd);
   const char *refusal() const;
   const char *refusal_of_locks() const;
   static bool is_never_true(const JOIN &join);
@@ -271,6 +277,7 @@ class JoinPlan final : public KeptPlan {
 
   // execute_plan.cc
   void give_to(THD *thd);
+  void give_subqueries_to(THD *thd);
   bool take_values(THD *thd, std::span<const Value> values);
   bool take_limits(std::span<const Value> values, bool as_class);
   bool hold_tables(THD *thd) const;

@@ -74,15 +74,6 @@ PlanningCounts PlanningCounts::since(const PlanningCounts &before) const {
   return counts;
 }
 
-void PlanningCounts::add_to(STATUS_VAR &counts) const {
-  counts.select_full_join_count_ += numbers[0];
-  counts.select_full_range_join_count_ += numbers[1];
-  counts.select_range_count_ += numbers[2];
-  counts.select_range_check_count_ += numbers[3];
-  counts.select_scan_count_ += numbers[4];
-  counts.feature_subquery += numbers[5];
-}
-
 namespace {
 
 std::unique_ptr<JoinPlan> make_as_wanted(THD *home, THD *session, const ToBePlanned &what, const Accesses &wanted,

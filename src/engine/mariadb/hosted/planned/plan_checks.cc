@@ -9,11 +9,6 @@
 namespace postern::mariadb {
 namespace {
 
-/// The server keeps a subquery's THD in a private member.
-struct ItsThd : Item_subselect {
-  static void give(Item_subselect &item, THD *thd) { item.*(&ItsThd::thd) = thd; }
-};
-
 template <class Look>
 bool each_subquery(SELECT_LEX &select, Look look) {
   for (SELECT_LEX_UNIT *unit = select.first_inner_unit(); unit != nullptr; unit = unit->next_unit())
@@ -92,15 +87,6 @@ bool JoinPlan::note_subqueries(SELECT_LEX &select) {
     subqueries_.push_back({.item = &item, .unit = &unit, .join = inner->join});
     return !item.const_item();
   });
-}
-
-void JoinPlan::give_subqueries_to(THD *thd) {
-  for (const Subquery &one : subqueries_) {
-    ItsThd::give(*one.item, thd);
-    one.item->engine->set_thd(thd);
-    one.unit->thd = thd;
-    one.join->thd = thd;
-  }
 }
 
 /// Whether the condition is false for any values.

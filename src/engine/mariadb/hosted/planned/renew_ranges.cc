@@ -65,7 +65,7 @@ bool JoinPlan::note_ranges() {
     if (!note_ranges_of(one.join)) return false;
   for (JOIN *const join : joins_)
     if (join->zero_result_cause == nullptr && !note_ranges_of(join)) return false;
-  return renew_ranges(home_);
+  return ranged_.empty() || renew_ranges(home_);
 }
 
 bool JoinPlan::note_ranges_of(JOIN *join) {
@@ -87,7 +87,6 @@ bool JoinPlan::note_ranges_of(JOIN *join) {
 
 /// With the tables locked. False: there are none by these values, or an error is set.
 bool JoinPlan::renew_ranges(THD *thd) {
-  if (ranged_.empty()) return true;
   const AsPlanned as_planned(thd);
   for (const RangedRead &one : ranged_) {
     SQL_SELECT &select = *one.select;

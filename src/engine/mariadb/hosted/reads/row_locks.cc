@@ -24,15 +24,6 @@ bool sets_waits_alone(List<set_var_base> &variables) {
   return true;
 }
 
-thr_lock_type thr_lock_of(FormLock lock, bool skips_locked) {
-  switch (lock) {
-    case FormLock::none: return TL_READ;
-    case FormLock::share: return skips_locked ? TL_READ_SKIP_LOCKED : TL_READ_WITH_SHARED_LOCKS;
-    case FormLock::update: return skips_locked ? TL_WRITE_SKIP_LOCKED : TL_WRITE;
-  }
-  return TL_READ;
-}
-
 bool may_lock_rows(const THD *thd) {
   const bool read_only = opt_readonly || thd->tx_read_only || thd->variables.tx_read_only;
   // With statement logging the server's binary log rules decide whether it fails or warns.

@@ -15,7 +15,14 @@ FormLock lock_in(const SELECT_LEX &select);
 bool sets_waits_alone(List<set_var_base> &variables);
 
 /// For the server's lock functions.
-thr_lock_type thr_lock_of(FormLock lock, bool skips_locked);
+inline thr_lock_type thr_lock_of(FormLock lock, bool skips_locked) {
+  switch (lock) {
+    case FormLock::none: return TL_READ;
+    case FormLock::share: return skips_locked ? TL_READ_SKIP_LOCKED : TL_READ_WITH_SHARED_LOCKS;
+    case FormLock::update: return skips_locked ? TL_WRITE_SKIP_LOCKED : TL_WRITE;
+  }
+  return TL_READ;
+}
 
 /// Whether rows may be locked in the session without waiting and without ending its transaction.
 bool may_lock_rows(const THD *thd);

@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 
-namespace postern::mariadb {
+namespace postern::sql {
 
 /// The places of each ? outside of quotes and comments.
 std::vector<uint32_t> question_marks(Bytes text);
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql

@@ -1,8 +1,8 @@
-#include "engine/mariadb/hosted/planned/question_marks.h"
+#include "engine/sql/texts/question_marks.h"
 
 #include <cstddef>
 
-namespace postern::mariadb {
+namespace postern::sql {
 namespace {
 
 /// Returns the end of a string, a quoted name or a comment that begins at `at`; `at` itself if none does.
@@ -36,4 +36,4 @@ std::vector<uint32_t> question_marks(Bytes text) {
   return found;
 }
 
-}  // namespace postern::mariadb
+}  // namespace postern::sql
