@@ -11,8 +11,7 @@
 #include "engine/fake/fake_engine.h"
 #include "memcached/protocol.h"
 #include "memcached/testing/fake_tables.h"
-#include "support/fuzzing.h"
-#include "support/lone_connection.h"
+#include "support/fuzzed_session.h"
 
 namespace postern::memcached {
 namespace {
@@ -109,24 +108,9 @@ void examine(std::string_view input) {
   settings.value_bytes_max = 2'000;
   settings.cache_bytes = size_t{1} << 20;
   Memcached protocol(std::move(settings));
-  engine().set_faults({.seed = mood,
-                       .busy = mood & 8 ? 200u : 0u,
-                       .pause = mood & 16 ? 100u : 0u,
-                       .error = mood & 32 ? 100u : 0u,
-                       .locked = mood & 8 ? 100u : 0u,
-                       .lost = mood & 16 ? 200u : 0u});
-  {
-    test::LoneConnection connection(protocol, *executor);
-    if (mood & 64) connection.ops_max = 1 + cut % 4;
-    connection.pause_every = 1 + mood % 3;
-    std::string answers;
-    const size_t piece = cut == 0 ? bytes.size() : cut;
-    for (size_t at = 0; at < bytes.size(); at += piece) answers += connection.send(bytes.substr(at, piece));
-    const size_t whole = bytes[0] == '\x80' ? check_packets(answers) : check_lines(answers);
-    require(whole == answers.size() || connection.closed(), "answers are whole", answers);
-  }
-  engine().set_faults({});
-  require(engine().bindings() == 0, "a session gives back what it opened", "");
+  test::examine_session(engine(), protocol, *executor, mood, cut, bytes, [bytes](const std::string &answers) {
+    return bytes[0] == '\x80' ? check_packets(answers) : check_lines(answers);
+  });
 }
 
 }  // namespace

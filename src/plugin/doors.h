@@ -58,6 +58,17 @@ class Doors {
   [[nodiscard]] bool prepare();
   /// The options with settings in every plugin; the plugin adds the rest.
   door::Options common() const;
+  /// The same for a door, with its name and place in the plugin's own settings.
+  template <class Settings>
+  door::Options common(const char *name, const Settings &settings) const {
+    door::Options chosen = common();
+    chosen.name = name;
+    chosen.host = text(settings.address);
+    chosen.port = static_cast<uint16_t>(settings.port);
+    chosen.unix_path = text(settings.socket);
+    chosen.threads = static_cast<uint32_t>(settings.threads);
+    return chosen;
+  }
   /// Opens a door, or notes that it is closed without port and socket. False, with a line in the log, if it may not or
   /// cannot be opened. One thread at a time.
   [[nodiscard]] bool open(Site site);

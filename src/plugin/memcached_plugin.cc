@@ -89,12 +89,7 @@ bool MemcachedRunning::look_for_containers() {
 }
 
 door::Options MemcachedRunning::door_options() const {
-  door::Options chosen = doors_.common();
-  chosen.name = "memcached";
-  chosen.host = text(settings.address);
-  chosen.port = static_cast<uint16_t>(settings.port);
-  chosen.unix_path = text(settings.socket);
-  chosen.threads = static_cast<uint32_t>(settings.threads);
+  door::Options chosen = doors_.common("memcached", settings);
   // While one worker waits for the disk another uses the processor.
   chosen.threads_per_processor = 2;
   chosen.lets_in = has_accounts() ? "accounts" : "everybody";

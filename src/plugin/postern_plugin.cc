@@ -62,12 +62,7 @@ bool PosternRunning::open() {
 }
 
 door::Options PosternRunning::door_options() const {
-  door::Options chosen = doors_.common();
-  chosen.name = "postern";
-  chosen.host = text(settings.address);
-  chosen.port = static_cast<uint16_t>(settings.port);
-  chosen.unix_path = text(settings.socket);
-  chosen.threads = static_cast<uint32_t>(settings.threads);
+  door::Options chosen = doors_.common("postern", settings);
   chosen.lets_in = "accounts";
   chosen.takes_others = settings.main_port != 0;
   chosen.statements_write = true;

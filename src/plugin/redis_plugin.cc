@@ -120,12 +120,7 @@ bool RedisRunning::look_for_tables() {
 }
 
 door::Options RedisRunning::door_options() const {
-  door::Options chosen = doors_.common();
-  chosen.name = "redis";
-  chosen.host = text(settings.address);
-  chosen.port = static_cast<uint16_t>(settings.port);
-  chosen.unix_path = text(settings.socket);
-  chosen.threads = static_cast<uint32_t>(settings.threads);
+  door::Options chosen = doors_.common("redis", settings);
   chosen.lets_in = has_accounts() ? "accounts" : "everybody";
   chosen.login_threads = has_accounts() ? limits::login_threads : 0;
   chosen.script_threads = script_threads;

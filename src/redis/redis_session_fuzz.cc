@@ -12,13 +12,10 @@
 #include "redis/protocol.h"
 #include "redis/testing/fake_keyspace.h"
 #include "redis/testing/reply_reader.h"
-#include "support/fuzzing.h"
-#include "support/lone_connection.h"
+#include "support/fuzzed_session.h"
 
 namespace postern::redis {
 namespace {
-
-using test::require;
 
 FakeEngine &engine() {
   static FakeEngine *const made = [] {
@@ -45,25 +42,7 @@ void examine(std::string_view input) {
   settings.value_bytes_max = 2'000;
   settings.request_bytes_max = 10'000;
   Redis protocol(std::move(settings));
-  engine().set_faults({.seed = mood,
-                       .busy = mood & 8 ? 200u : 0u,
-                       .pause = mood & 16 ? 100u : 0u,
-                       .error = mood & 32 ? 100u : 0u,
-                       .locked = mood & 8 ? 100u : 0u,
-                       .lost = mood & 16 ? 200u : 0u});
-  {
-    test::LoneConnection connection(protocol, *executor);
-    if (mood & 64) connection.ops_max = 1 + cut % 4;
-    connection.pause_every = 1 + mood % 3;
-    std::string answers;
-    const size_t piece = cut == 0 ? bytes.size() : cut;
-    for (size_t at = 0; at < bytes.size(); at += piece) answers += connection.send(bytes.substr(at, piece));
-    const size_t whole = whole_replies(answers);
-    require(whole == answers.size() || connection.closed(), "replies are whole",
-            std::string_view(answers).substr(whole));
-  }
-  engine().set_faults({});
-  require(engine().bindings() == 0, "a session gives back what it opened", "");
+  test::examine_session(engine(), protocol, *executor, mood, cut, bytes, whole_replies);
 }
 
 }  // namespace

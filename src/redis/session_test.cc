@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "redis/testing/redis_test_fixture.h"
 
@@ -28,12 +29,15 @@ TEST_F(RedisSessions, AnswersInOrder) {
 }
 
 TEST_F(RedisSessions, ChecksTheNumberOfArguments) {
-  EXPECT_EQ(send("echo\r\n"), "-ERR wrong number of arguments for 'echo' command\r\n");
-  EXPECT_EQ(send("ping a b\r\n"), "-ERR wrong number of arguments for 'ping' command\r\n");
-  EXPECT_EQ(send("CLIENT SETNAME\r\n"), "-ERR wrong number of arguments for 'client|setname' command\r\n");
-  EXPECT_EQ(send("CLIENT\r\n"), "-ERR wrong number of arguments for 'client' command\r\n");
-  EXPECT_EQ(send("CLIENT nosuch\r\n"), "-ERR unknown subcommand 'nosuch'. Try CLIENT HELP.\r\n");
-  EXPECT_EQ(send("client|id\r\n"), "-ERR unknown command 'client|id', with args beginning with: \r\n");
+  const std::pair<Bytes, Bytes> examples[] = {
+      {"echo\r\n", "-ERR wrong number of arguments for 'echo' command\r\n"},
+      {"ping a b\r\n", "-ERR wrong number of arguments for 'ping' command\r\n"},
+      {"CLIENT SETNAME\r\n", "-ERR wrong number of arguments for 'client|setname' command\r\n"},
+      {"CLIENT\r\n", "-ERR wrong number of arguments for 'client' command\r\n"},
+      {"CLIENT nosuch\r\n", "-ERR unknown subcommand 'nosuch'. Try CLIENT HELP.\r\n"},
+      {"client|id\r\n", "-ERR unknown command 'client|id', with args beginning with: \r\n"},
+  };
+  for (const auto &[request, reply] : examples) EXPECT_EQ(send(request), reply) << request;
 }
 
 TEST_F(RedisSessions, TheVersionOfRepliesChangesAfterHello) {

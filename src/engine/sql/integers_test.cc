@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 namespace postern::sql {
 namespace {
@@ -35,18 +37,22 @@ std::string bound(double given, IntegerType type) {
   return (type.is_unsigned ? std::to_string(static_cast<uint64_t>(stored)) : std::to_string(stored)) + how;
 }
 
+void check(std::initializer_list<std::pair<Bytes, Bytes>> examples) {
+  for (const auto &[text, number] : examples) EXPECT_EQ(parsed(text), number) << text;
+}
+
 TEST(Integers, ReadSignsAndPoints) {
-  EXPECT_EQ(parsed("0"), "0");
-  EXPECT_EQ(parsed("-0"), "-0");
-  EXPECT_EQ(parsed("+7"), "7");
-  EXPECT_EQ(parsed("007"), "7");
-  EXPECT_EQ(parsed("-12.50"), "-12 and more");
-  EXPECT_EQ(parsed("12.00"), "12 whole");
-  EXPECT_EQ(parsed("5."), "5 whole");
-  EXPECT_EQ(parsed(".5"), "0 and more");
-  EXPECT_EQ(parsed("18446744073709551615"), "18446744073709551615");
-  EXPECT_EQ(parsed("18446744073709551616"), "giant");
-  EXPECT_EQ(parsed("-99999999999999999999.9"), "-giant and more");
+  check({{"0", "0"},
+         {"-0", "-0"},
+         {"+7", "7"},
+         {"007", "7"},
+         {"-12.50", "-12 and more"},
+         {"12.00", "12 whole"},
+         {"5.", "5 whole"},
+         {".5", "0 and more"},
+         {"18446744073709551615", "18446744073709551615"},
+         {"18446744073709551616", "giant"},
+         {"-99999999999999999999.9", "-giant and more"}});
 }
 
 TEST(Integers, ReadNothingElse) {

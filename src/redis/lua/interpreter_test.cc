@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "redis/lua/sha1.h"
 
@@ -74,12 +75,15 @@ TEST_F(Interpreters, ATextThatIsNoScriptSaysWhy) {
 }
 
 TEST_F(Interpreters, PatternsAreThoseOfLua) {
-  EXPECT_EQ(run("return {string.find('a.b', '.', 1, true)}"), "*2\r\n:2\r\n:2\r\n");
-  EXPECT_EQ(run("return {('k = v'):match('^(%w+)%s*=%s*(%w+)$')}"), "*2\r\n$1\r\nk\r\n$1\r\nv\r\n");
-  EXPECT_EQ(run("return {('hello'):gsub('', '-')}"), "*2\r\n$11\r\n-h-e-l-l-o-\r\n:6\r\n");
-  EXPECT_EQ(run("return {('hello'):gsub('(h)(e)', '%2%1%0%%')}"), "*2\r\n$8\r\nehhe%llo\r\n:1\r\n");
-  EXPECT_EQ(run("return ('THE (quick) fox'):match('%f[%a]%a+', 6)"), "$5\r\nquick\r\n");
-  EXPECT_EQ(run("return ('x[[y]]z'):match('%b[]')"), "$5\r\n[[y]]\r\n");
+  const std::pair<Bytes, Bytes> examples[] = {
+      {"return {string.find('a.b', '.', 1, true)}", "*2\r\n:2\r\n:2\r\n"},
+      {"return {('k = v'):match('^(%w+)%s*=%s*(%w+)$')}", "*2\r\n$1\r\nk\r\n$1\r\nv\r\n"},
+      {"return {('hello'):gsub('', '-')}", "*2\r\n$11\r\n-h-e-l-l-o-\r\n:6\r\n"},
+      {"return {('hello'):gsub('(h)(e)', '%2%1%0%%')}", "*2\r\n$8\r\nehhe%llo\r\n:1\r\n"},
+      {"return ('THE (quick) fox'):match('%f[%a]%a+', 6)", "$5\r\nquick\r\n"},
+      {"return ('x[[y]]z'):match('%b[]')", "$5\r\n[[y]]\r\n"},
+  };
+  for (const auto &[script, reply] : examples) EXPECT_EQ(run(script), reply) << script;
 }
 
 TEST_F(Interpreters, TheNumbersOfASeedAreRedis) {

@@ -28,8 +28,11 @@ bool parse_integer(Bytes text, int64_t &number) {
   return error == std::errc{} && stop == end;
 }
 
-// strtold() needs a zero byte at the end; it depends on the locale, which is C in a server.
-bool parse_long_double(Bytes text, long double &number) {
+namespace {
+
+/// `parse`: strtod() or strtold(). It needs a zero byte at the end; it depends on the locale, which is C in a server.
+template <class Number>
+bool parse_floating(Bytes text, Number &number, Number (*parse)(const char *, char **)) {
   if (text.empty() || text.size() >= float_text_bytes_max) return false;
   const char first = text.front();
   if (first == ' ' || (first >= '\t' && first <= '\r')) return false;
@@ -39,24 +42,19 @@ bool parse_long_double(Bytes text, long double &number) {
   copy[text.size()] = '\0';
   char *stop = nullptr;
   errno = 0;
-  number = std::strtold(copy, &stop);
+  number = parse(copy, &stop);
   if (stop != copy + text.size() || std::isnan(number)) return false;
-  return errno != ERANGE || (std::fabs(number) != HUGE_VALL && std::fpclassify(number) != FP_ZERO);
+  return errno != ERANGE || (!std::isinf(number) && std::fpclassify(number) != FP_ZERO);
+}
+
+}  // namespace
+
+bool parse_long_double(Bytes text, long double &number) {
+  return parse_floating(text, number, std::strtold);
 }
 
 bool parse_double(Bytes text, double &number) {
-  if (text.empty() || text.size() >= float_text_bytes_max) return false;
-  const char first = text.front();
-  if (first == ' ' || (first >= '\t' && first <= '\r')) return false;
-  if (text.find('\0') != Bytes::npos) return false;
-  char copy[float_text_bytes_max];
-  std::memcpy(copy, text.data(), text.size());
-  copy[text.size()] = '\0';
-  char *stop = nullptr;
-  errno = 0;
-  number = std::strtod(copy, &stop);
-  if (stop != copy + text.size() || std::isnan(number)) return false;
-  return errno != ERANGE || (std::fabs(number) != HUGE_VAL && std::fpclassify(number) != FP_ZERO);
+  return parse_floating(text, number, std::strtod);
 }
 
 bool parse_score_end(Bytes text, double &score) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redis/wire/glob.h"
@@ -37,6 +39,10 @@ std::string parsed(Bytes bytes, const Bounds &bounds = {}, size_t piece = 0) {
   return told;
 }
 
+void check(std::initializer_list<std::pair<Bytes, Bytes>> examples) {
+  for (const auto &[bytes, answer] : examples) EXPECT_EQ(parsed(bytes), answer) << bytes;
+}
+
 TEST(RedisRequest, TakesArraysAndLinesHoweverTheyAreCut) {
   const std::string text =
       "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$7\r\na\r\nbac!\r\nPING\r\n  \r\n\n*0\r\n*-7\r\nset k \"x\\x41\\n y\" "
@@ -52,21 +58,21 @@ TEST(RedisRequest, TakesArraysAndLinesHoweverTheyAreCut) {
 }
 
 TEST(RedisRequest, ReportsErrorsInRedissWords) {
-  EXPECT_EQ(parsed("*3\r\n$3\r\nSET\r\n$1\r\nx\r\nfooz\r\n"), "Protocol error: expected '$', got 'f'");
-  EXPECT_EQ(parsed("*1\r\n\x01\r\n"), "Protocol error: expected '$', got '\x01'");
-  EXPECT_EQ(parsed("*x\r\n"), "Protocol error: invalid multibulk length");
-  EXPECT_EQ(parsed("*20000000\r\n"), "Protocol error: invalid multibulk length");
-  EXPECT_EQ(parsed("*99999999999999999999\r\n"), "Protocol error: invalid multibulk length");
-  EXPECT_EQ(parsed("*1\r\n$-10\r\n"), "Protocol error: invalid bulk length");
-  EXPECT_EQ(parsed("*1\r\n$2000000000\r\n"), "Protocol error: invalid bulk length");
-  EXPECT_EQ(parsed("*1\r\n$blabla\r\n"), "Protocol error: invalid bulk length");
+  check({{"*3\r\n$3\r\nSET\r\n$1\r\nx\r\nfooz\r\n", "Protocol error: expected '$', got 'f'"},
+         {"*1\r\n\x01\r\n", "Protocol error: expected '$', got '\x01'"},
+         {"*x\r\n", "Protocol error: invalid multibulk length"},
+         {"*20000000\r\n", "Protocol error: invalid multibulk length"},
+         {"*99999999999999999999\r\n", "Protocol error: invalid multibulk length"},
+         {"*1\r\n$-10\r\n", "Protocol error: invalid bulk length"},
+         {"*1\r\n$2000000000\r\n", "Protocol error: invalid bulk length"},
+         {"*1\r\n$blabla\r\n", "Protocol error: invalid bulk length"}});
   for (const Bytes number : {"01", "00", "1x", "1\n", "+1", "", "0x1", "12345x", "\xb1"}) {
     const std::string line = std::string(number) + "\r\nabcdefgh\r\n";
     EXPECT_EQ(parsed("*" + line), "Protocol error: invalid multibulk length") << number;
     EXPECT_EQ(parsed("*1\r\n$" + line), "Protocol error: invalid bulk length") << number;
   }
-  EXPECT_EQ(parsed("set \"\"\"test-key\"\"\" test-value\r\n"), "Protocol error: unbalanced quotes in request");
-  EXPECT_EQ(parsed("set \"x\r\n"), "Protocol error: unbalanced quotes in request");
+  check({{"set \"\"\"test-key\"\"\" test-value\r\n", "Protocol error: unbalanced quotes in request"},
+         {"set \"x\r\n", "Protocol error: unbalanced quotes in request"}});
   EXPECT_EQ(parsed(std::string(70'000, 'x')), "Protocol error: too big inline request");
   EXPECT_EQ(parsed("*" + std::string(70'000, '1')), "Protocol error: too big mbulk count string");
   EXPECT_EQ(parsed("*1\r\n$" + std::string(70'000, '1')), "Protocol error: too big bulk count string");
