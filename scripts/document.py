@@ -68,23 +68,22 @@ def settings_page():
     return (
         "# Settings\n\n"
         "<!-- Made by scripts/document.py from src/plugin/door_settings.def, client_settings.def and each door's settings.def. -->\n\n"
-        "All are read when the plugin starts: from an option file's `[mariadbd]` group or the command line, also at\n"
-        "`INSTALL SONAME`. Write them with `loose_` before their names (`loose_handlersocket_port = 9998`), so that the\n"
-        "server starts without the plugin, too ([why](operating.md#loose_)). Names that the original HandlerSocket had\n"
-        "keep their meaning, so an old option file goes on working.\n\n"
-        "*At run time*: `yes` means that `SET GLOBAL` changes it while clients are served, for all of them if nothing else is\n"
-        "said; what makes no sense is refused, and a number beyond the bounds becomes the nearest one, with a warning, as for\n"
-        "all variables of the server. It lasts until the plugin is unloaded: write it into the option file,\n"
-        "too. The server may write such statements to its general log, new secrets among them.\n\n"
-        "`moves` means that `SET GLOBAL` opens, moves or closes the door: its ports, addresses, sockets and threads. A port\n"
-        "that is taken and an address that the machine does not have are refused. The door changes a moment later, and\n"
-        "its connections end: a new door opens first where that can be, so there is no gap. What fails then is in the error\n"
-        "log and in `REASON` of [POSTERN_DOORS](information-schema.md#postern_doors), and the door stays where it was.\n\n"
-        "What else is decided when a port is opened does not change at run time: who owns a socket, the kernel's buffers,\n"
-        "whether TLS is offered. Nor does access, `..._auth` and `..._allow_open_access`: connected clients have\n"
-        "been let in by the old setting, so a door that asks for accounts from now on would still serve clients that nobody has asked.\n"
-        "To change these, write them into the option file, then `UNINSTALL PLUGIN` and `INSTALL PLUGIN`, which reads it\n"
-        "again: the ports are closed for a moment, and the server goes on.\n"
+        "The plugin reads its settings when it starts, and at `INSTALL SONAME`: from the `[mariadbd]` group of an option file,\n"
+        "or the command line. Write them with the prefix `loose_` (`loose_handlersocket_port = 9998`), so that the server also\n"
+        "starts without the plugin ([why](operating.md#loose_)). Settings of the original HandlerSocket keep their names and\n"
+        "meaning, so old option files work.\n\n"
+        "*At run time*: `yes` means that `SET GLOBAL` changes the setting, for connected clients too unless its row says\n"
+        "otherwise. An invalid value is refused; a number out of bounds becomes the nearest valid one, with a warning, as for\n"
+        "all variables of the server. The change lasts until the plugin is unloaded, so write it into the option file, too.\n"
+        "The server may write such statements, with new secrets, to its general log.\n\n"
+        "`moves` means that `SET GLOBAL` opens, moves or closes the door. A port in use, and an address that the machine does\n"
+        "not have, are refused. The door changes a moment later and closes its connections; if possible the new door opens\n"
+        "first, so that there is no gap. A later failure is reported in the error log and in `REASON` of\n"
+        "[POSTERN_DOORS](information-schema.md#postern_doors), and the door stays where it was.\n\n"
+        "`no`: the owner of a socket, the kernel's buffers, and TLS are decided when a port is opened. `..._auth` and\n"
+        "`..._allow_open_access` do not change either, because clients that are connected without a login would stay.\n"
+        "To change these, write them into the option file, then `UNINSTALL PLUGIN` and `INSTALL PLUGIN`. Its ports are closed\n"
+        "for a moment; the server goes on.\n"
         + "".join(f"\n## {plugin}\n\n{settings_table(plugin)}" for plugin in PLUGINS)
     )
 
@@ -97,12 +96,11 @@ MORE_STATUS = {
         "`table_closes`, `table_locks`, `table_unlocks`. |",
     ],
     "postern": [
-        "| `Postern_spared_processor_us` | Microseconds of processor time that the server would have taken more than the "
-        "workers for the statements that they have answered: by the least that it took for the same form, and so an "
-        "estimate that errs low. |",
+        "| `Postern_spared_processor_us` | Processor time saved by workers, in microseconds: for each statement that they "
+        "answered, the least time that the server took for its form, less theirs. A low estimate. |",
     ],
 }
-ABOUT_STATUS = {"memcached": ["`stats` reports them, too.\n"]}
+ABOUT_STATUS = {"memcached": ["`stats` reports these, too.\n"]}
 
 
 def own_status(plugin):
@@ -127,25 +125,25 @@ def status_page():
         "# Status variables\n",
         "<!-- Made by scripts/document.py from src/base/counters.def, src/base/failure.def and each door's refusal.def and\n"
         "statistics.def. -->\n",
-        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` sums both ports of that plugin, `memcached%`, `redis%` and `postern%` are\n"
-        "for the others, each since it was loaded. All have these, under a prefix of their own in place of `...`:\n",
+        "`SHOW GLOBAL STATUS LIKE 'handlersocket%'` has the sums of that plugin's ports since it was loaded; `memcached%`,\n"
+        "`redis%` and `postern%` are the other plugins'. All have these, with their prefix in place of `...`:\n",
         "| variable | meaning |",
         "|---|---|",
     ]
     for name, text in rows("src/base/counters.def", rf"COUNTER\((\w+), {STRING}\)"):
         lines.append(f"| `..._{name}` | {text} |")
     lines += [
-        "| `..._connections` | Connections now. |",
+        "| `..._connections` | Open connections. |",
         "| `..._connections_peak` | Most connections at once, the ports' peaks added. |",
-        "| `..._listening` | ON when clients can connect. The ports listen when the server has started, memcached's when "
-        "there is a container, too. With handlersocket's two ports it is the one for reading. |",
-        "| `..._statements_in_place` | Of `..._statements_served`, those that were served on the thread of the worker that had "
-        "read them. |",
-        "| `..._loops_moved` | Times another thread took over a worker's other clients, because a statement that was served in "
-        "place waited or lasted. |",
+        "| `..._listening` | ON when clients can connect: the server has started, and the tables of the memcached and "
+        "Redis doors exist. For handlersocket, the port for reading. |",
+        "| `..._statements_in_place` | Those of `..._statements_served` that were served on the thread of the worker that read "
+        "them. |",
+        "| `..._loops_moved` | Times another thread took over a worker's other clients, because a statement served in place "
+        "waited or took long. |",
         "| `..._buffer_bytes` | Bytes of large buffers in use, of all plugins. |",
-        "| `..._buffer_bytes_max` | The bound on that: the sum of the `..._max_buffer_bytes` of all plugins that have a door "
-        "open. |",
+        "| `..._buffer_bytes_max` | The limit of that: the sum of the `..._max_buffer_bytes` of all plugins with an open "
+        "door. |",
     ]
     for kind, what in (
         ("find", "find rows"),
@@ -156,8 +154,8 @@ def status_page():
         for part, words in (("p50", "half"), ("p99", "99 of 100"), ("p999", "999 of 1,000")):
             lines.append(
                 f"| `..._latency_{kind}_{part}_us` | Microseconds in which {words} of the requests to {what} were answered in "
-                "the last one to two minutes, to within a quarter: from when their turn began to when its answers were "
-                "sent. Only requests answered within a turn count, and not those of scan threads or the server. |"
+                "the last one to two minutes, within 25%: from the beginning of their turn until its answers were sent. "
+                "Requests that scan threads or the server answered do not count. |"
             )
     for plugin in PLUGINS:
         lines += own_status(plugin)
@@ -175,9 +173,9 @@ def information_page():
     lines = [
         "# Tables of INFORMATION_SCHEMA\n",
         "<!-- Made by scripts/document.py from src/plugin/information.def and src/door/connections/doing.def. -->\n",
-        "`INSTALL SONAME 'postern'` and `plugin_load_add = postern` bring them along; each is a plugin of its own, and\n"
-        "`INSTALL PLUGIN postern_doors SONAME 'postern'` loads one. To read one holds up no request. Rows are as they were at\n"
-        "about one time. Names keep their meaning; new columns come at the end.\n",
+        "`INSTALL SONAME 'postern'` and `plugin_load_add = postern` load them, too. Each is a plugin of its own, so\n"
+        "`INSTALL PLUGIN postern_doors SONAME 'postern'` loads one alone. Reading them delays no request. Their rows are a snapshot of\n"
+        "nearly one time. Names keep their meaning; new columns are added at the end.\n",
     ]
     text = (ROOT / "src/plugin/information.def").read_text()
     for name, plugin, sentence in re.findall(rf"^TABLE\((\w+), {STRING}, {STRING}\)$", text, re.M):
