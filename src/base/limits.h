@@ -10,7 +10,7 @@
 
 namespace postern::limits {
 
-// --- what one request may hold -------------------------------------------------------------------------------
+// --- bounds of one request -----------------------------------------------------------------------------------
 
 /// Bytes of one request line, its end included (setting).
 inline constexpr size_t request_bytes_max = size_t{16} << 20;
@@ -29,7 +29,7 @@ inline constexpr uint32_t filters_max = 256;
 /// Bytes of a database, table, index or column name: 64 characters of up to four bytes.
 inline constexpr size_t name_bytes_max = 256;
 
-// --- what one connection may hold -----------------------------------------------------------------------------
+// --- bounds of one connection ---------------------------------------------------------------------------------
 
 /// Indexes one connection may have open (setting).
 inline constexpr uint32_t open_indexes_max = 1'024;
@@ -55,7 +55,7 @@ inline constexpr int pool_idle_s = 10;
 /// Milliseconds that a client may read nothing before the server gives up sending to it.
 inline constexpr int64_t pool_flush_ms_max = 60'000;
 
-// --- what one turn of a worker may do --------------------------------------------------------------------------
+// --- bounds of a worker's turn ---------------------------------------------------------------------------------
 
 /// Requests in one batch.
 inline constexpr uint32_t ops_per_batch_max = 4'096;
@@ -169,7 +169,7 @@ inline constexpr int privileges_hold_ms = 100;
 /// Such checks that an executor remembers.
 inline constexpr size_t privileges_remembered_max = 16'384;
 
-// --- what an executor keeps of open indexes --------------------------------------------------------------------
+// --- open indexes kept by an executor --------------------------------------------------------------------------
 
 /// Tables that may stay open from one batch to the next.
 inline constexpr size_t tables_open_max = 512;
@@ -182,7 +182,7 @@ inline constexpr size_t open_tables_bytes_max = size_t{4} << 20;
 /// An OwnBlock of so many bytes has a mapping of its own: malloc's initial threshold.
 inline constexpr size_t own_block_bytes_mapped_min = size_t{128} << 10;
 
-// --- what one process may hold -----------------------------------------------------------------------------------
+// --- bounds of the process ---------------------------------------------------------------------------------------
 
 /// Connections of one door (setting).
 inline constexpr uint32_t connections_max = 20'000;

@@ -46,8 +46,8 @@ class Script {
   virtual bool may_last() const { return false; }
   /// Whether all its ops are finds and answers; they then share one read view. Otherwise each step opens a new view.
   virtual bool reads_only() const { return false; }
-  /// Which other steps may share a statement with its first one, if that is its last. Where that fails each script
-  /// begins anew, by itself.
+  /// Which other scripts' steps may share a statement with its first step, if it has only one. If that statement fails,
+  /// each script is run again by itself.
   enum class Joins : uint8_t {
     none,
     other_connections,  ///< it answers step by step: it begins after its connection's earlier scripts

@@ -2,7 +2,7 @@
 // an item.
 //
 // Immutable and shared by all sessions that use it. Columns are counted as the container's table is opened: key
-// columns, value columns, then flags, CAS and expiry as far as there are such.
+// columns, value columns, then flags, CAS and expiry if it has them.
 #pragma once
 
 #include <cstdint>

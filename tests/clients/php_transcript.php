@@ -1,7 +1,7 @@
 <?php
 
 // Drives the PHP client by one client transcript, which comes on standard input as JSON. `php php_transcript.php AUTOLOAD
-// PORT` prints what each exchange came to, in the transcripts' terms as far as the client's results tell.
+// PORT` prints the outcome of each exchange in the transcripts' terms, as far as the client's results show it.
 
 declare(strict_types=1);
 

@@ -217,7 +217,7 @@ def asker(
 
         return make_memcached
     if not options.prefix:
-        raise Failure("--prefix says the prefix that maps the table for Redis", USAGE)
+        raise Failure("--prefix is the prefix that maps the table for Redis", USAGE)
 
     def make_redis() -> Callable[[List[Any]], None]:
         client = places.redis()

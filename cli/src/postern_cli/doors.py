@@ -246,7 +246,7 @@ class Redis:
         if kind == b"*" and depth < 8:
             count = int(rest)
             return None if count < 0 else [self._answer(depth + 1) for _ in range(count)]
-        raise Failure(f"Redis: an answer that is none: {line[:60]!r}", REFUSED)
+        raise Failure(f"Redis: malformed answer: {line[:60]!r}", REFUSED)
 
     def close(self) -> None:
         self._wire.close()

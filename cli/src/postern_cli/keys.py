@@ -25,7 +25,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     parser = one(commands, common, "scan", "read rows along an index", "TABLE [KEY...] --op '>='")
     parser.add_argument("key", nargs="*", metavar="KEY", help=key)
     parser.add_argument(
-        "--op", choices=OPERATORS, help="how rows compare with the key (=; without a key >=); < and <= read down"
+        "--op", choices=OPERATORS, help="how rows compare with the key (=; without a key >=); < and <= read backwards"
     )
     parser.add_argument("--limit", type=int, default=100, metavar="N", help="rows at most (100)")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="rows to skip (0)")
@@ -35,11 +35,13 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
     reading(parser)
     parser = one(commands, common, "set", "write the row with this key", "TABLE KEY... COLUMN=VALUE...")
     parser.add_argument(
-        "key", nargs="+", metavar="KEY... COLUMN=VALUE", help="the key, then the columns to write; others stay"
+        "key", nargs="+", metavar="KEY... COLUMN=VALUE", help="the key, then the columns to write; others are unchanged"
     )
-    parser.add_argument("--new", action="store_true", help="refuse if the row is there")
+    parser.add_argument("--new", action="store_true", help="fail if the row exists")
     parser = one(commands, common, "incr", "add to columns of the row with this key", "TABLE KEY... COLUMN=N...")
-    parser.add_argument("key", nargs="+", metavar="KEY... COLUMN=N", help="the key, then what to add to which columns")
+    parser.add_argument(
+        "key", nargs="+", metavar="KEY... COLUMN=N", help="the key, then columns and the numbers to add"
+    )
     parser = one(commands, common, "delete", "delete the row with this key", "TABLE KEY...")
     parser.add_argument("key", nargs="*", metavar="KEY", help=key)
 
@@ -51,7 +53,7 @@ def one(
         name,
         parents=common,
         help=words,
-        description=f"To {words}. For example: postern {name} {example}. Values are text, as the server tells and takes it; NULL is"
+        description=f"To {words}. For example: postern {name} {example}. Values are texts, as in SQL; NULL is"
         " \\N. With --door memcached the table is a container, with --door redis it is the whole key.",
     )
     parser.add_argument("table", metavar="TABLE", help="DATABASE.TABLE; a container of memcached; a key of Redis")

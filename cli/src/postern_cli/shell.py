@@ -176,7 +176,7 @@ class Shell:
             return self._ask("sql-door" if self.door == "sql-door" else "sql", line)
         if word.isdigit() or word in ("p", "a"):
             return self._ask("handlersocket", line)
-        raise Failure(f"{word}: no such command; help tells those there are", USAGE)
+        raise Failure(f"{word}: no such command; help lists all", USAGE)
 
     def _ask(self, door: str, line: str) -> Optional[int]:
         asked: Dict[str, Callable[[str], Optional[int]]] = {

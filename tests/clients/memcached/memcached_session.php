@@ -1,6 +1,6 @@
 <?php
 // A session of PHP's memcached extension: `php memcached_session.php PORT text|binary [USER PASSWORD]`.
-// Prints what the client was told, a line a step; the same in both protocols.
+// Prints the answers, one line for each step; they are the same in both protocols.
 [, $port, $protocol, $user, $password] = array_pad($argv, 5, null);
 
 function connect($password)

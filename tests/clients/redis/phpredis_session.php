@@ -1,5 +1,5 @@
 <?php
-// phpredis: what a program is told.
+// phpredis: the answers that a program gets.
 function tell($name, $value) {
     echo $name, ": ", json_encode($value), "\n";
 }

@@ -1,12 +1,12 @@
 <?php
-// Predis: what a program is told.
+// Predis: the answers that a program gets.
 require "/usr/share/php/Predis/autoload.php";
 
 function tell($name, $value) {
     echo $name, ": ", json_encode($value), "\n";
 }
 
-// In whatever order a server tells it.
+// Servers answer in different orders.
 function sorted($map) {
     ksort($map);
     return $map;

@@ -1,4 +1,4 @@
-# Rails' cache store for Redis: what a program is told.
+# Rails' cache store for Redis: the answers that a program gets.
 require "active_support"
 require "active_support/cache"
 require "active_support/cache/redis_cache_store"

@@ -1,4 +1,4 @@
-# redis-rb: what a program is told.
+# redis-rb: the answers that a program gets.
 require "redis"
 
 def tell(name, value)

@@ -1,4 +1,4 @@
-# A program over ActiveRecord's models that prints what it is told: activerecord_program.rb PORT PREPARED.
+# A program over ActiveRecord's models that prints the answers: activerecord_program.rb PORT PREPARED.
 require 'active_record'
 
 port, prepared = ARGV

@@ -1,4 +1,4 @@
-# A program over DBIx::Class that prints what it is told: dbix_program.pl PORT DRIVER.
+# A program over DBIx::Class that prints the answers: dbix_program.pl PORT DRIVER.
 use strict;
 use warnings;
 use utf8;

@@ -1,5 +1,5 @@
 <?php
-// A program over Doctrine's entities that prints what it is told: doctrine_program.php PORT DRIVER.
+// A program over Doctrine's entities that prints the answers: doctrine_program.php PORT DRIVER.
 error_reporting(E_ALL & ~E_DEPRECATED & ~E_USER_DEPRECATED);
 require '/usr/share/php/Doctrine/ORM/autoload.php';
 

@@ -1,5 +1,5 @@
 <?php
-// A program over Eloquent's models (Laravel) that prints what it is told: eloquent_program.php PORT.
+// A program over Eloquent's models (Laravel) that prints the answers: eloquent_program.php PORT.
 require '/usr/share/php/Illuminate/Database/autoload.php';
 
 use Illuminate\Database\Capsule\Manager;

@@ -1,4 +1,4 @@
-# Plays a session by one of Perl's drivers and prints what it is told: perl perl_session.pl DRIVER PORT SESSION.
+# Plays a session by one of Perl's drivers and prints the answers: perl perl_session.pl DRIVER PORT SESSION.
 use strict;
 use warnings;
 use DBI;

@@ -1,5 +1,5 @@
 <?php
-// Plays a session by one of PHP's drivers and prints what it is told: php php_session.php DRIVER PORT SESSION.
+// Plays a session by one of PHP's drivers and prints the answers: php php_session.php DRIVER PORT SESSION.
 [$program, $driver, $port, $session] = $argv;
 mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
 

@@ -1,4 +1,4 @@
-# Plays a session by Ruby's driver and prints what it is told: ruby ruby_session.rb PORT SESSION.
+# Plays a session by Ruby's driver and prints the answers: ruby ruby_session.rb PORT SESSION.
 require 'mysql2'
 
 port, session = ARGV

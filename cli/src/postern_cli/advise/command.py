@@ -14,8 +14,8 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         parents=common,
         help="find key-value shaped statements, and the door that would serve them",
         description="Says which statements of a server are key-value shaped, what share of its statements and of its time they"
-        " take, which door would serve them and how, and which mapping or index is missing. Without FILE it reads what"
-        " performance_schema has added up.",
+        " take, which door would serve them and how, and which mapping or index is missing. Without FILE it reads the"
+        " digests of performance_schema.",
     )
     parser.add_argument(
         "files",
@@ -34,7 +34,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="statements on tables of this database, or sent with it in use",
+        help="only statements on tables of this database, or sent with it as the default",
     )
     parser.add_argument("--sql-port", type=int, default=3306, metavar="N", help="the server's port in a capture (3306)")
     parser.add_argument("--limit", type=int, default=15, metavar="N", help="statements to show (15)")

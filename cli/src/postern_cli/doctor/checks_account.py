@@ -20,8 +20,8 @@ def without_accounts(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "unsafe",
             "account",
-            "The server runs with skip_grant_tables: it lets in everybody, without a password and with every right.",
-            "So do its doors, also those that ask for accounts.",
+            "The server runs with skip_grant_tables: everybody may log in without a password, with all privileges.",
+            "So they may at its doors, even at those that require accounts.",
             "FLUSH PRIVILEGES;  -- and take skip_grant_tables out of option files and the server's command",
         )
 
@@ -40,7 +40,7 @@ def account(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         "unsafe",
         "account",
-        "This account does not see everything: what follows from it was not looked at, and may be wrong unseen.",
+        "This account does not see everything, so some checks were not made.",
         f"Not seen: {'; '.join(missed)}.",
         f"GRANT {', '.join(hidden or WANTED)} ON *.* TO {name_of(facts)};  -- by an administrator",
     )

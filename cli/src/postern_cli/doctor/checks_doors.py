@@ -40,8 +40,8 @@ def listening(facts: Facts) -> Iterator[Finding]:
                 yield Finding(
                     "note",
                     "listening",
-                    f"The {door} door is closed, for there is {what}.",
-                    "It opens within a second when there is.",
+                    f"The {door} door is closed, because there is {what}.",
+                    "It opens within a second after that has changed.",
                     f"mariadb < /usr/share/postern/{script}\n{example}",
                 )
             else:
@@ -65,7 +65,7 @@ def moved(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "broken",
             "listening",
-            f"The door {door} {place}, which is not where the settings have it.",
+            f"The door {door} {place}, not at the place in the settings.",
             f"It could not be moved: {reason}.",
             "SHOW GLOBAL VARIABLES WHERE variable_name RLIKE '_(port|address|socket|threads)(_wr)?$';  -- and set what fits",
         )
@@ -86,7 +86,7 @@ def access(facts: Facts) -> Iterator[Finding]:
                     "note",
                     "access",
                     f"Every program of this machine may use {door} without an account.",
-                    "It listens on loopback alone. Whoever has an account of the machine has the tables.",
+                    "It listens on loopback alone. Everybody with a login on the machine can use the tables.",
                     f"loose_{door}_auth = account",
                 )
             else:
@@ -100,7 +100,7 @@ def access(facts: Facts) -> Iterator[Finding]:
                 "unsafe",
                 "access",
                 f"{door} listens on {where}, and allow_open_access is ON.",
-                "Everybody who reaches the port may have every row of every table, unless a secret is set.",
+                "Everybody who can reach the port can use every row of every table, unless a secret is set.",
                 f"loose_{door}_auth = account\nloose_{door}_allow_open_access = OFF",
             )
         else:
@@ -108,7 +108,7 @@ def access(facts: Facts) -> Iterator[Finding]:
                 "note",
                 "access",
                 f"{door} listens on {where} with a secret.",
-                "Who knows it has every table. Accounts have grants.",
+                "Clients that know it can use every table; accounts have grants.",
                 f"loose_{door}_auth = account",
             )
 
@@ -134,7 +134,7 @@ def tls(facts: Facts) -> Iterator[Finding]:
             "tls",
             f"{door} takes clients of other machines without TLS"
             + ("." if has_certificate else ", and the server has no certificate."),
-            f"Their {spoken} go over the network as they are.",
+            f"Their {spoken} are sent in clear text.",
             f"{first}{option} = ON",
         )
 
@@ -167,7 +167,7 @@ def descriptors(facts: Facts) -> Iterator[Finding]:
             "broken" if used > fair * 0.8 else "slow",
             "descriptors",
             f"Clients of doors may have {fair:,} connections together, of {limit:,} descriptors; {used:,} were in use at once.",
-            f"{server:,} are kept for SQL (max_connections, table_open_cache); one client more is told Too many connections.",
+            f"{server:,} are kept for SQL (max_connections, table_open_cache); one more client gets Too many connections.",
             remedy,
         )
     elif fair < wanted:
@@ -202,7 +202,7 @@ def backlog(facts: Facts) -> Iterator[Finding]:
             "note",
             "backlog",
             f"The kernel queues {somaxconn} connections for a port at most.",
-            "When very many clients connect at once some wait a second to try again.",
+            "When very many clients connect at once, some retry after a second.",
             "sysctl -w net.core.somaxconn=4096",
         )
 
@@ -257,7 +257,7 @@ def accounts(facts: Facts) -> Iterator[Finding]:
             "unsafe",
             "accounts",
             f"'{user}'@'{host}' has no password.",
-            "Doors let in the accounts of the server.",
+            "Doors accept logins of the server's accounts.",
             f"ALTER USER '{user}'@'{host}' IDENTIFIED BY '...';",
         )
     if not facts.on("skip_name_resolve"):

@@ -77,7 +77,7 @@ def not_loaded(facts: Facts) -> Finding:
             "broken",
             "loaded",
             f"There is no {LIBRARY}.so in {path.parent}.",
-            "The server cannot load what is not there.",
+            "The server cannot load a missing file.",
             mend("apt-get install ./postern-mariadb-*.deb  # or, in Postern's source: make install"),
         )
     return Finding(
@@ -122,7 +122,7 @@ def library_of_tomorrow(facts: Facts) -> Iterator[Finding]:
             "broken",
             "version",
             f"{path} is for MariaDB {built} now, and the server that runs is {facts.version}.",
-            "One of them was updated: a restart brings them together if the installed server is the same.",
+            "One of them was updated. If the installed server has the library's version, restart it.",
             "systemctl restart mariadb",
         )
     else:
@@ -151,7 +151,7 @@ def packages(facts: Facts) -> Iterator[Finding]:
             "note",
             "packages",
             f"apt would upgrade the server from {installed} to {candidate}.",
-            "Postern has to be there for that version, or the doors close until it is.",
+            "Install Postern for that version, too; otherwise the doors stay closed.",
             (
                 "postern-build next && apt-get install mariadb-server"
                 if BUILDER.exists()
@@ -210,7 +210,7 @@ def option_files(facts: Facts) -> Iterator[Finding]:
                 "broken",
                 "maturity",
                 f"{file}:{number}: {line}",
-                "Postern says gamma of its maturity, so the server will refuse it.",
+                "Postern's maturity is gamma, so the server will refuse it.",
                 f"sed -i '{number}s/stable/gamma/I' {file}",
             )
 

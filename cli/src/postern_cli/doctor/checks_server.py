@@ -16,7 +16,7 @@ def hash_index(facts: Facts) -> Iterator[Finding]:
             "slow",
             "hash-index",
             "innodb_adaptive_hash_index is OFF.",
-            "It about doubles lookups by a whole key, for SQL as well. Tables with many writes pay for its upkeep.",
+            "It about doubles the speed of look-ups by a whole key, for SQL, too; tables with many writes pay for it.",
             "SET GLOBAL innodb_adaptive_hash_index = ON;  -- and in an option file",
         )
     elif facts.number("innodb_adaptive_hash_index_parts") > 1 and hot_tables(facts) in (1, 2):
@@ -59,7 +59,7 @@ def buffer_pool(facts: Facts) -> Iterator[Finding]:
             "buffer-pool",
             f"InnoDB has {data / 2**20:,.0f} MiB of rows and indexes, and innodb_buffer_pool_size is {pool / 2**20:,.0f} MiB;"
             f" {100 * reads / asked:.1f} % of its reads wait for the disk.",
-            "A door is worth its while where the rows are in memory.",
+            "Doors gain most if the rows are in memory.",
             "SET GLOBAL innodb_buffer_pool_size = ...;  -- up to about 70 % of the memory of a machine of its own",
         )
     else:
@@ -75,7 +75,7 @@ def durability(facts: Facts) -> Iterator[Finding]:
             "unsafe",
             "durability",
             f"innodb_flush_log_at_trx_commit is {flush}.",
-            "What was answered may be lost when "
+            "Answered writes may be lost when "
             + ("the server or the machine fails." if flush == "0" else "the machine fails: up to a second of writes."),
             "SET GLOBAL innodb_flush_log_at_trx_commit = 1;  -- doors share a flush among all clients that write at once",
         )
@@ -86,7 +86,7 @@ def durability(facts: Facts) -> Iterator[Finding]:
             "unsafe",
             "binlog",
             "sync_binlog is 0.",
-            "After a crash of the machine the binary log may lack what InnoDB has: replicas differ then.",
+            "After a crash of the machine the binary log may lack transactions that InnoDB has; replicas differ then.",
             "SET GLOBAL sync_binlog = 1;",
         )
     if facts.on("log_bin") and facts.number("binlog_commit_wait_count"):
@@ -94,7 +94,7 @@ def durability(facts: Facts) -> Iterator[Finding]:
             "note",
             "binlog",
             f"binlog_commit_wait_count is {facts.number('binlog_commit_wait_count')}.",
-            "Commits that the server makes wait for company; those of doors neither wait nor are company, and pass them.",
+            "The server's own commits wait for others to join. Doors' commits do not wait, and do not count as others.",
             "SET GLOBAL binlog_commit_wait_count = 0;  -- if no replica needs it",
         )
     open_to_sql = facts.number("postern_port") or facts.variable("postern_socket") or facts.on("postern_main_port")
@@ -154,7 +154,7 @@ def threads(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 "slow",
                 "scans",
-                f"{door}: {slow:,} of {asked:,} requests were too much for a turn ({pauses:,} pauses).",
+                f"{door}: {slow:,} of {asked:,} requests exceeded a turn ({pauses:,} pauses).",
                 "Scans, and writes that are transactions of their own, share the scan threads.",
                 f"loose_{door}_scan_threads = {max(4, 2 * facts.number(f'{door}_scan_threads'))}",
             )
@@ -190,7 +190,7 @@ def state(facts: Facts) -> Iterator[Finding]:
             "note",
             "read-only",
             "The server is read_only.",
-            "Doors refuse writes, whatever account asks.",
+            "Doors refuse all writes.",
             "SET GLOBAL read_only = OFF;",
         )
     if facts.on("wsrep_on") and facts.status.get("wsrep_ready") == "OFF":
@@ -208,7 +208,7 @@ def state(facts: Facts) -> Iterator[Finding]:
                 "slow",
                 "conflicts",
                 f"{door}: {lost:,} transactions were lost to deadlocks, of {commits:,}.",
-                "They are run again, but what SQL does to the same rows in another order costs both.",
+                "They are run again. SQL that changes the same rows in another order causes them.",
                 "SHOW ENGINE INNODB STATUS;  -- LATEST DETECTED DEADLOCK",
             )
 

@@ -23,7 +23,7 @@ def without_keys(facts: Facts) -> Iterator[Finding]:
             "slow",
             "keys",
             f"{schema}.{name} has no primary or unique key ({int(count or 0):,} rows).",
-            "No door finds one row of it, replicas scan it for each changed row, and scans of doors cannot be taken up again.",
+            "Doors cannot find a row of it, replicas scan it for each changed row, and scans of doors cannot be taken up again.",
             f"ALTER TABLE `{schema}`.`{name}` ADD COLUMN id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY;",
         )
     if rows is not None and not rows:
@@ -95,7 +95,7 @@ def memcached_mappings(facts: Facts) -> Iterator[Finding]:
                 "broken",
                 "mappings",
                 f"The memcached container {name} cannot be used: {problem}.",
-                "Clients that ask for it are told so.",
+                "Its clients get an error.",
                 f"CALL postern.map_table('{name}', ...);  -- or: CALL postern.unmap_table('{name}');",
             )
         elif not extra or mapping["expire_time_column"] in (None, "", "0"):
@@ -103,7 +103,7 @@ def memcached_mappings(facts: Facts) -> Iterator[Finding]:
                 "note",
                 "mappings",
                 f"The memcached container {name} has no column for expiry.",
-                "What clients set to expire stays for ever.",
+                "Items never expire, whatever clients set.",
                 f"ALTER TABLE `{mapping['db_schema']}`.`{mapping['db_table']}` ADD COLUMN expire_time BIGINT NOT NULL DEFAULT 0;"
                 f"  -- then CALL postern.map_table('{name}', ...) again",
             )
@@ -114,7 +114,7 @@ def memcached_mappings(facts: Facts) -> Iterator[Finding]:
             "unsafe",
             "mappings",
             "MySQL's example, the memcached container aaa, is there.",
-            "Who names no container gets it, unless there is one called default; flush_all empties its table.",
+            "Clients that name no container use it, unless one is called default; flush_all empties its table.",
             "CALL postern.unmap_table('aaa');",
         )
 
@@ -142,7 +142,7 @@ def redis_mappings(facts: Facts) -> Iterator[Finding]:
                 "broken",
                 "mappings",
                 f"The Redis mapping '{name}' of database {db} cannot be used: {problem}.",
-                "Clients that ask for its keys are told so.",
+                "Clients that use its keys get an error.",
                 f"CALL postern.redis_unmap('{name}');  -- and map it anew",
             )
         else:

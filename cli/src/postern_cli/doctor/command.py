@@ -61,7 +61,7 @@ def run(options: Any) -> int:
                 findings += check(facts)
             except Failure as failure:
                 findings.append(
-                    Finding("note", check.__name__.replace("_", "-"), "This could not be looked at.", str(failure))
+                    Finding("note", check.__name__.replace("_", "-"), "This check could not be made.", str(failure))
                 )
     findings = [finding for finding in findings if finding.check not in options.skip]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))

@@ -27,7 +27,7 @@ def add(commands: Any, common: List[argparse.ArgumentParser]) -> None:
         parents=common,
         help="show the activity of the doors",
         description="Shows requests and rows a second by door, how much of the SQL door its workers serve, and the forms of"
-        " its statements with what they take. h tells the keys; q or Ctrl-C ends it.",
+        " its statements with what they take. h shows the keys; q or Ctrl-C ends it.",
     )
     parser.add_argument("--interval", type=float, default=1.0, metavar="SECONDS", help="between two readings (1)")
     parser.add_argument("--once", action="store_true", help="show one interval as plain text, and quit")

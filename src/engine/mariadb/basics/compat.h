@@ -138,7 +138,7 @@ void keep_own_memory(Variables &taken, const Variables &own) {
   if constexpr (requires { own.redirect_url; }) taken.redirect_url = own.redirect_url;
 }
 
-// --- plans and what they keep ----------------------------------------------------------------------------------------
+// --- plans and their tables ------------------------------------------------------------------------------------------
 
 /// False: it failed; later series return that, others only note it.
 template <class Join>

@@ -167,7 +167,7 @@ void JoinPlan::note_choices_of(TABLE &table, std::span<const Field *const> equal
   }
 }
 
-/// Of the values that the columns have: right after they were taken, with the tables locked.
+/// The classes for the values in the columns' records, which were just taken; the tables are locked.
 std::string JoinPlan::row_classes() const {
   std::string classes;
   std::array<uchar, MAX_KEY_LENGTH + MAX_FIELD_WIDTH> bytes{};  // as the server has for one

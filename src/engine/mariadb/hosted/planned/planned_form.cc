@@ -291,7 +291,7 @@ KeptPlan *PlannedForm::plan_for(THD *thd, KeptPlans &plans, const Statement &sta
   return plan;
 }
 
-/// Threads may come to that at the same time.
+/// Several threads may do so at the same time.
 void PlannedForm::give_back(const char *why) const {
   const std::hash<Bytes> hash;
   if (given_back_.load(std::memory_order_relaxed) != nullptr) return;

@@ -156,9 +156,9 @@ bool may_change_several(const ChangeForm &form, const TABLE &table, const Resolv
   return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
 }
 
-/// Whether the column's new value may make the row, which is there already, meet another one. The server reports that,
-/// and has generated an id before; it would generate one more if it were left to it. The new row's value in its only
-/// key is the one that it met with.
+/// Whether the column's new value may be a duplicate of a third row. The server reports that error after it has
+/// generated an id; if a worker began and left the statement, the server would generate another. With one unique key
+/// the new row's own value cannot be such a duplicate: the row was found by it.
 bool may_meet_another(const FormAssignment &assignment, const Field &changed, const TABLE &table) {
   const Field *const id = table.found_next_number_field;
   if (id == nullptr) return false;
