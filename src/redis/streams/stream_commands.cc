@@ -221,8 +221,6 @@ class SetId final : public StreamWork {
       writer().error("ERR The ID specified in XSETID is smaller than the target stream top item");
     } else if (top && wanted_.added && entry.len > *wanted_.added) {
       writer().error("ERR The entries_added specified in XSETID is smaller than the target stream length");
-    } else if (wanted_.last < head.deleted) {
-      writer().error("ERR The ID specified in XSETID is smaller than current max_deleted_entry_id");
     } else {
       head.last = wanted_.last;
       if (wanted_.added) head.added = static_cast<uint64_t>(*wanted_.added);
