@@ -38,6 +38,8 @@ STATEMENTS = (
     ("UPDATE entry SET note = 1 WHERE feed = %d AND unread = 1", 90, 10),
     ("UPDATE entry SET note = 1 WHERE ref = %d AND id > 50 AND unread = 1", 1000, 0),
     ("UPDATE entry SET note = 1 WHERE id > 930 + %d AND id <= 1000 AND owner = 1", 70, 0),
+    ("UPDATE entry FORCE INDEX (ref) SET note = 1 WHERE ref = %d AND id > 700 AND unread = 1", 1000, 0),
+    ("UPDATE entry USE INDEX (feed) SET note = 1 WHERE feed = %d AND id < 700 AND unread = 1", 90, 0),
     ("UPDATE entry SET note = 1 WHERE ref = %d AND word = 'aw3'", 1000, 30),
     ("UPDATE entry SET note = 1 WHERE ref IN (%d, 9, 800) AND word = 'aw3'", 1000, 30),
     ("UPDATE entry SET note = 1 WHERE score = %d AND word = 'none'", 40, 0),

@@ -281,10 +281,12 @@ bool Chooser::find_others(const IndexChoice &chosen, std::vector<IndexChoice> &o
   for (uint32_t at = 0; at < table_.indexes.size(); ++at) {
     const Index &index = table_.indexes[at];
     const auto is_first = [&](const IndexedRead::Condition &one) { return one.column == index.parts[0].column; };
-    if (at == chosen.index || !index.is_plain || !index.is_allowed || std::ranges::none_of(read_.conditions, is_first))
-      continue;
-    // InnoDB appends the primary key to every other one, so the server may use a condition on it with each of them.
-    if (is_clustered(at) || is_clustered(chosen.index)) return false;
+    if (at == chosen.index || std::ranges::none_of(read_.conditions, is_first)) continue;
+    // InnoDB appends the primary key to every other one, so the server may use a condition on it with each of them,
+    // also where a hint does not allow the primary key itself.
+    if (is_clustered(at)) return false;
+    if (!index.is_plain || !index.is_allowed) continue;
+    if (is_clustered(chosen.index)) return false;
     Candidate other;
     other.way = ReadWay::walk;
     other.index = at;

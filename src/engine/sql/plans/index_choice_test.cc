@@ -304,6 +304,9 @@ TEST_F(OtherWalksTest, TheServerMayUseAConditionOnThePrimaryKeyWithEachIndex) {
   where(id, FormTest::greater);
   EXPECT_FALSE(find(table_with({index_on({a})})));
   EXPECT_FALSE(find(table_with({index_on({a}), index_on({b})})));
+  TableIndexes table = table_with({index_on({a})});
+  table.indexes[*table.primary].is_allowed = false;
+  EXPECT_FALSE(find(table));
 }
 
 TEST_F(OtherWalksTest, TheServerUsesMoreOfAnIndexThanAWalkDoes) {
