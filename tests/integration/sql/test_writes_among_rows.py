@@ -102,6 +102,33 @@ def test_a_row_that_another_session_has_is_met_as_at_the_port(tables, isolation)
         assert seen[0] == seen[1], number
 
 
+@pytest.mark.parametrize(
+    "text",
+    (
+        "UPDATE entry SET note = 1 WHERE ref > %d AND ref < 500 AND unread = 1",
+        "DELETE FROM entry WHERE ref >= %d AND ref < 500",
+        "SELECT id FROM entry WHERE id > %d AND id <= 500 ORDER BY id FOR UPDATE",
+    ),
+)
+def test_a_range_without_values_locks_nothing(tables, text):
+    door, port = sessions(tables)
+    ids = [id_of(one) for one in (door, port)]
+    before = fast(tables)
+    for number in range(485, 497):
+        for one in (door, port):
+            one.query("BEGIN")
+            one.query(text % number)
+            one.query("ROLLBACK")
+    assert fast(tables) - before >= 8
+    for number in (500, 501, 900):
+        seen = []
+        for one, own in zip((door, port), ids):
+            one.query("BEGIN")
+            seen.append((one.query(text % number), locks_of(tables, own)))
+            one.query("ROLLBACK")
+        assert seen[0] == seen[1], number
+
+
 def test_rows_that_are_passed_are_free_at_read_committed(tables):
     """InnoDB unlocks them where it walks along the primary key."""
     door = sessions(tables)[0]

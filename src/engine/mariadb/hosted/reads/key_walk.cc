@@ -230,7 +230,8 @@ bool KeyWalk::make_range() {
     end.parts = static_cast<uint32_t>(parts) + 1;
     copy_key(end.key, parts + 1);
   }
-  if (read_->range.empty() || low_.parts > parts) return true;
+  if (read_->range.empty()) return true;
+  if (low_.parts > parts) return !is_empty_range();
   const ResolvedCondition &upper = read_->range.front();
   if (!field_of(upper).maybe_null()) return true;
   store_null(upper, key_record_);
@@ -239,6 +240,14 @@ bool KeyWalk::make_range() {
   low_.parts = static_cast<uint32_t>(parts) + 1;
   copy_key(low_.key, parts + 1);
   return true;
+}
+
+/// Whether no value can be between the ends. The server finds that before it reads, and perhaps locks, a row.
+bool KeyWalk::is_empty_range() const {
+  if (!low_.given || !high_.given || low_.parts != high_.parts) return false;
+  const int order = key_tuple_cmp(table_->key_info[read_->index].key_part, low_.key.data(), high_.key.data(),
+                                  static_cast<uint>(low_.key.size()));
+  return order > 0 || (order == 0 && !(low_.included && high_.included));
 }
 
 /// Makes the ends of a range from a pattern as the server does; every row is also checked against the pattern.
