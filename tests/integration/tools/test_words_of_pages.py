@@ -17,6 +17,7 @@ PAGES = [
     "memcached",
     "redis",
     "sql-door",
+    "statements",
     "galera",
     "replicas",
     "servers",

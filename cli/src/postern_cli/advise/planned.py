@@ -1,4 +1,4 @@
-"""Whether workers of the SQL door answer a SELECT by a plan that the server's optimizer made once: docs/sql-door.md."""
+"""Whether workers of the SQL door answer a SELECT by a plan that the server's optimizer made once: docs/statements.md."""
 
 from __future__ import annotations
 
