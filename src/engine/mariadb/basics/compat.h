@@ -173,6 +173,13 @@ bool has_indexes_beside(Share &share) {
 
 // --- rows ------------------------------------------------------------------------------------------------------------
 
+/// Rows that were read through the handler since its statistics began.
+template <typename Handler>
+uint64_t rows_read(const Handler &file) {
+  if constexpr (requires { file.rows_stats; }) return file.rows_stats.read;
+  else return file.rows_read;
+}
+
 /// True if a trigger has failed. In later series a BEFORE trigger may skip the row: `skipped` is set then.
 template <class Table>
 bool fire_triggers(THD *thd, Table &table, trg_event_type event, trg_action_time_type time, bool old_row_is_record1,

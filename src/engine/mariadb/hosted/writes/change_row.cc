@@ -67,7 +67,7 @@ RowReads reads_of(const THD *thd, const TABLE &table) {
   return {.keys = counts.ha_read_key_count,
           .firsts = counts.ha_read_first_count,
           .nexts = counts.ha_read_next_count,
-          .rows = table.file->rows_read};
+          .rows = compat::rows_read(*table.file)};
 }
 
 }  // namespace
