@@ -16,7 +16,12 @@ TABLES = (
     " FROM seq_1_to_2000",
     "CREATE OR REPLACE TABLE few (id INT PRIMARY KEY, ref INT, n INT, KEY (ref))",
     "INSERT INTO few SELECT seq, seq % 5, seq FROM seq_1_to_30",
-    "ANALYZE TABLE entry, few",
+    # The server's own statistics know of few rows.
+    "CREATE OR REPLACE TABLE grown (id INT PRIMARY KEY, ref INT NOT NULL, n INT, KEY (ref))",
+    "INSERT INTO grown SELECT seq, 0, 1 FROM seq_1_to_20",
+    "ANALYZE TABLE grown PERSISTENT FOR ALL",
+    "INSERT INTO grown SELECT seq, IF(seq <= 340, seq % 40, seq), 1 FROM seq_21_to_640",
+    "ANALYZE TABLE entry, few, grown",
 )
 # Text, range of its first value, and how many of 40 executions a worker answers at least.
 STATEMENTS = (
@@ -44,6 +49,7 @@ STATEMENTS = (
     ("UPDATE entry SET note = 1 WHERE ref IN (%d, 9, 800) AND word = 'aw3'", 1000, 30),
     ("UPDATE entry SET note = 1 WHERE score = %d AND word = 'none'", 40, 0),
     # The server reads all rows.
+    ("UPDATE grown SET n = 2 WHERE ref = %d AND n > 0", 60, 0),
     ("UPDATE few SET n = 1 WHERE ref = %d AND n < 9", 5, 0),
 )
 

@@ -132,6 +132,19 @@ std::array<ulonglong, 4> later_variables(const Variables &own) {
     return {};
   }
 }
+/// Whether the server has read statistics of the table from its system tables, by which it then counts the table's
+/// rows.
+template <class Share>
+bool has_own_statistics(Share &share) {
+  if constexpr (requires { share.stats_cb->stats_available; }) {
+    mysql_mutex_lock(&share.LOCK_share);
+    const bool has = share.stats_cb != nullptr && share.stats_cb->stats_available != TABLE_STAT_NO_STATS;
+    mysql_mutex_unlock(&share.LOCK_share);
+    return has;
+  } else {
+    return share.stats_cb.stats_can_be_read;
+  }
+}
 /// Copies the variables with memory of their own from `own` to `taken`.
 template <class Variables>
 void keep_own_memory(Variables &taken, const Variables &own) {

@@ -117,6 +117,7 @@ std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
 const ResolvedRead *ChangeRow::servers_walk() {
   constexpr uint64_t rows_scanned = 16;  // cost no less than one row by an index
   if ((session_->variables.optimizer_switch & OPTIMIZER_SWITCH_INDEX_MERGE_SORT_INTERSECT) != 0) return nullptr;
+  if (compat::has_own_statistics(*table_->s)) return nullptr;  // perhaps of fewer rows, which are scanned
   const uint dives_max = session_->variables.eq_range_index_dive_limit;
   const ResolvedRead *best = nullptr;
   uint64_t rows = UINT64_MAX;
