@@ -280,7 +280,7 @@ def test_doctor_says_which_door_could_not_be_moved(sandbox_factory):
         reasons = "SELECT reason FROM information_schema.postern_doors WHERE door = 'handlersocket write'"
         until(lambda: server.query(reasons)[0][0])
         [told] = cli.told(server, "doctor", code=1)
-    assert any("is not where the settings have it" in one["what"] for one in told["findings"])
+    assert any("not at the place in the settings" in one["what"] for one in told["findings"])
 
 
 def test_doctor_says_what_its_account_does_not_see(shop):
