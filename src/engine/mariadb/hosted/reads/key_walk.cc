@@ -231,7 +231,7 @@ bool KeyWalk::make_range() {
     copy_key(end.key, parts + 1);
   }
   if (read_->range.empty()) return true;
-  if (low_.parts > parts) return !is_empty_range();
+  if (low_.parts > parts) return !(locks_rows() && is_empty_range());
   const ResolvedCondition &upper = read_->range.front();
   if (!field_of(upper).maybe_null()) return true;
   store_null(upper, key_record_);
@@ -242,7 +242,11 @@ bool KeyWalk::make_range() {
   return true;
 }
 
-/// Whether no value can be between the ends. The server finds that before it reads, and perhaps locks, a row.
+bool KeyWalk::locks_rows() const {
+  return table_->reginfo.lock_type != TL_READ;
+}
+
+/// Whether no value can be between the ends. The server finds that before it locks a row; a walk would lock the gap.
 bool KeyWalk::is_empty_range() const {
   if (!low_.given || !high_.given || low_.parts != high_.parts) return false;
   const int order = key_tuple_cmp(table_->key_info[read_->index].key_part, low_.key.data(), high_.key.data(),

@@ -92,6 +92,7 @@ class KeyWalk {
   bool is_list(const ResolvedCondition &condition) const;
   bool make_list();
   bool make_range();
+  bool locks_rows() const;
   bool is_empty_range() const;
   bool make_prefix(const ResolvedCondition &condition);
   bool add_judged(const ResolvedCondition &condition);
