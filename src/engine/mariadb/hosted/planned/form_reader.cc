@@ -374,28 +374,19 @@ std::optional<WhyNot> FormReader::read_function(Item_func &function, Place place
   }
   if (!is_known(function)) return WhyNot::function;
   note_comparison(function, place);
+  const auto type = function.functype();
+  const bool compares = compares_two(function);
   Place inner = place;
-  switch (function.functype()) {
-    case Item_func::EQ_FUNC:
-    case Item_func::NE_FUNC:
-    case Item_func::LT_FUNC:
-    case Item_func::LE_FUNC:
-    case Item_func::GT_FUNC:
-    case Item_func::GE_FUNC:
-    case Item_func::EQUAL_FUNC:
-    case Item_func::BETWEEN:
-    case Item_func::IN_FUNC:
-    case Item_func::LIKE_FUNC:
-      if (place == Place::condition) inner = Place::compared;
-      break;
-    case Item_func::NOT_FUNC: break;
-    default: inner = Place::elsewhere; break;
+  if (compares || type == Item_func::BETWEEN || type == Item_func::IN_FUNC || type == Item_func::LIKE_FUNC) {
+    if (place == Place::condition) inner = Place::compared;
+  } else if (type != Item_func::NOT_FUNC) {
+    inner = Place::elsewhere;
   }
   const bool is_compared = place == Place::compared || place == Place::calculated;
-  const bool of_rows = function.functype() == Item_func::IN_FUNC || function.functype() == Item_func::EQ_FUNC;
+  const bool of_rows = type == Item_func::IN_FUNC || type == Item_func::EQ_FUNC;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Item *const one = function.arguments()[i];
-    if (one->type() == Item::NULL_ITEM && compares_two(function)) continue;
+    if (one->type() == Item::NULL_ITEM && compares) continue;
     const bool is_row = of_rows && inner == Place::compared && one->type() == Item::ROW_ITEM;
     const bool calculates = is_compared && calculates_with(lex_, parsed_, function, i);
     if (const auto why = read(one, is_row ? Place::row : calculates ? Place::calculated : inner)) return why;
