@@ -3,8 +3,10 @@ import mmap
 import os
 import struct
 import subprocess
+import time
 
 from support.server import ROOT
+from support.waiting import until
 
 
 class Failing:
@@ -33,3 +35,22 @@ class Failing:
 
     def failed(self):
         return struct.unpack_from("Q", self.control, 32)[0]
+
+    def fail_amid(self, clients, seconds, rates, failing_seconds, calm_seconds=0):
+        """Runs clients, which are threads with `problems` and `stop`, while allocations fail at the rates that rates()
+        returns, until one has a problem or the time is over. Between them none fails for calm_seconds."""
+        for client in clients:
+            client.start()
+        deadline = time.monotonic() + seconds
+        try:
+            while time.monotonic() < deadline and not any(client.problems for client in clients):
+                for rate, length in ((rates(), failing_seconds), (0, calm_seconds)):
+                    self.fail(rate)
+                    end = min(time.monotonic() + length, deadline)
+                    until(lambda end=end: time.monotonic() >= end, 5)
+        finally:
+            self.fail(0)
+            for client in clients:
+                client.stop = True
+            for client in clients:
+                client.join(60)

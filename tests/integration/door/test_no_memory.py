@@ -3,7 +3,6 @@ acknowledged write is lost."""
 import os
 import random
 import threading
-import time
 
 import pytest
 
@@ -201,21 +200,8 @@ class Mc(threading.Thread):
 
 def test_random_sessions_without_memory(server, failing):
     clients = [Hs(server, number) for number in range(CLIENTS)] + [Mc(server, number) for number in range(CLIENTS)]
-    for client in clients:
-        client.start()
-    deadline = time.monotonic() + SECONDS
     rates = random.Random(SEED)
-    try:
-        while time.monotonic() < deadline and not any(client.problems for client in clients):
-            failing.fail(rates.choice((2, 3, 5, 10, 40)))
-            end = min(time.monotonic() + 0.5, deadline)
-            until(lambda: time.monotonic() >= end, 5)
-    finally:
-        failing.fail(0)
-        for client in clients:
-            client.stop = True
-        for client in clients:
-            client.join(60)
+    failing.fail_amid(clients, SECONDS, lambda: rates.choice((2, 3, 5, 10, 40)), 0.5)
     print(
         f"{failing.failed()} allocations failed, {sum(c.answers for c in clients)} answers, {sum(c.refusals for c in clients)} refusals"
     )

@@ -4,7 +4,6 @@ import os
 import random
 import struct
 import threading
-import time
 
 import pytest
 
@@ -142,24 +141,9 @@ class Client(threading.Thread):
 
 def test_random_sessions_without_memory(server, failing):
     clients = [Client(server, number) for number in range(CLIENTS)]
-    for client in clients:
-        client.start()
-    deadline = time.monotonic() + SECONDS
     rates = random.Random(SEED)
-    try:
-        while time.monotonic() < deadline and not any(client.problems for client in clients):
-            failing.fail(rates.choice((3, 10, 40, 200)))
-            end = min(time.monotonic() + 0.3, deadline)
-            until(lambda: time.monotonic() >= end, 5)
-            failing.fail(0)  # forms are learnt and plans are made
-            end = min(time.monotonic() + 0.2, deadline)
-            until(lambda: time.monotonic() >= end, 5)
-    finally:
-        failing.fail(0)
-        for client in clients:
-            client.stop = True
-        for client in clients:
-            client.join(60)
+    # Between failures forms are learnt and plans are made.
+    failing.fail_amid(clients, SECONDS, lambda: rates.choice((3, 10, 40, 200)), 0.3, 0.2)
     print(
         f"{failing.failed()} allocations failed, {sum(c.answers for c in clients)} answers, {sum(c.lost for c in clients)} lost"
     )
