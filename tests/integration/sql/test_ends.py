@@ -8,7 +8,7 @@ import pytest
 
 from support import sql_wire
 from support.sql_session import Session
-from support.sql_wire import rows
+from support.sql_wire import QUERY, Wire, rows
 from support.waiting import until
 
 
@@ -204,6 +204,25 @@ def test_uninstall_from_elsewhere_and_through_the_door(server):
     until(lambda: connected(server) == 0)
     server.execute("INSTALL PLUGIN postern SONAME 'postern.so'")
     assert rows(sql_wire.door(server), "SELECT 1") == [(1,)]
+
+
+def test_many_that_sleep_end_at_once(sandbox_factory):
+    """All sleeping threads share a mutex, for which the server's own KILL may wait two seconds, once for each of them."""
+    server = sandbox_factory("--max-connections=150", postern_port=0)
+    spent = 0
+    for _ in range(5):
+        sleepers = [sql_wire.door(server) for _ in range(100)]
+        for sleeper in sleepers:
+            Wire(sleeper).send(QUERY, b"DO SLEEP(60)")
+        count = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'DO SLEEP(60)'"
+        until(lambda: server.query(count) == [(100,)], 60)
+        begin = time.monotonic()
+        server.execute("UNINSTALL PLUGIN postern")
+        spent += time.monotonic() - begin
+        for sleeper in sleepers:
+            sleeper._sock.close()
+        server.execute("INSTALL PLUGIN postern SONAME 'postern.so'")
+    assert spent < 5
 
 
 def test_shutdown_with_sessions_open(server):

@@ -15,6 +15,7 @@
 #include "engine/mariadb/basics/account.h"
 #include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/basics/cluster.h"
+#include "engine/mariadb/basics/interruption.h"
 #include "engine/mariadb/basics/thd_deletion.h"
 #include "engine/mariadb/hosted/kept_thds.h"
 #include "engine/mariadb/hosted/learn.h"
@@ -220,7 +221,7 @@ void HostedSession::time_out() {
 void HostedSession::interrupt() {
   interrupted_.store(true, std::memory_order_release);
   const std::lock_guard guard(mutex_);
-  if (thd_ != nullptr) thd_->awake(KILL_CONNECTION);
+  if (thd_ != nullptr) kill_session(thd_);
 }
 
 }  // namespace postern::mariadb
