@@ -65,7 +65,7 @@ struct Nowhere final : Home {
 };
 
 /// Keeps the connections that have left a turn.
-struct Door final : WayOut {
+struct OnlyDoor final : WayOut {
   void leave_turn(Connection &connection) override {
     if (is_full) throw std::bad_alloc();
     left.push_back(&connection);
@@ -129,7 +129,7 @@ class TurnRunsTest : public PartsOfWorkerTest {
 
   ToyEngine engine_;
   Nowhere home_;
-  Door door_;
+  OnlyDoor door_;
   const Roster::Owner roster_ = Roster::make();
   WorkerConnections connections_;
   TurnRuns runs_;

@@ -20,7 +20,7 @@ using Type = FakeEngine::Type;
 using Cell = FakeEngine::Cell;
 
 /// Milliseconds: the protocol sets the clock.
-constexpr int64_t start = 1'800'000'000'000;
+constexpr int64_t start_ms = 1'800'000'000'000;
 
 constexpr Bytes map_columns[] = {"name", "keys", "values"};
 constexpr MappingSource::Table map_tables[] = {{"maps", map_columns}};
@@ -164,7 +164,7 @@ class ItemsTest : public testing::Test {
   Mappings mappings_{toy_tables};
   std::unique_ptr<OpenContainer> open_;
   const std::unique_ptr<Cache> cache_ = Cache::make(Cache::bytes_least);
-  int64_t now_ = start;
+  int64_t now_ = start_ms;
   uint64_t cas_ = 0;
 };
 
@@ -222,12 +222,12 @@ TEST_F(ItemsTest, ACasLetsOnlyThatItemBeChanged) {
 }
 
 TEST_F(ItemsTest, AnItemIsOverWhenTheProtocolsClockSaysSo) {
-  set("a", "1", start + 5);
-  EXPECT_EQ(act({.action = ItemAction::get, .touches = true, .key = "a", .expires_at = start + 10}), "[1]done");
-  EXPECT_EQ(act({.action = ItemAction::touch, .key = "a", .expires_at = start + 8}), "done");
-  now_ = start + 8;
+  set("a", "1", start_ms + 5);
+  EXPECT_EQ(act({.action = ItemAction::get, .touches = true, .key = "a", .expires_at = start_ms + 10}), "[1]done");
+  EXPECT_EQ(act({.action = ItemAction::touch, .key = "a", .expires_at = start_ms + 8}), "done");
+  now_ = start_ms + 8;
   EXPECT_EQ(get("a"), "not found");
-  EXPECT_EQ(act({.action = ItemAction::touch, .key = "a", .expires_at = start + 90}), "not found");
+  EXPECT_EQ(act({.action = ItemAction::touch, .key = "a", .expires_at = start_ms + 90}), "not found");
   ASSERT_EQ(open_->expired, std::vector<std::string>{"a"});
   Batch batch;
   batch.begin(1);

@@ -9,9 +9,9 @@
 namespace postern::sqldoor {
 namespace {
 
-class ToyPlan final : public Plan {
+class KeptPlan final : public Plan {
  public:
-  explicit ToyPlan(uint32_t values) : values_(values) {}
+  explicit KeptPlan(uint32_t values) : values_(values) {}
   uint32_t values() const override { return values_; }
   bool holds() const override { return holds_; }
 
@@ -27,7 +27,7 @@ PlanKey key_of(Bytes form, uint64_t dialect = 1) {
 
 TEST(PlanCache, FindsLearntForms) {
   PlanCache cache(1 << 20);
-  const auto plan = std::make_shared<ToyPlan>(2);
+  const auto plan = std::make_shared<KeptPlan>(2);
   EXPECT_EQ(cache.find(key_of("a")), nullptr);
   cache.learn(key_of("a"), {.plan = plan});
   ASSERT_NE(cache.find(key_of("a")), nullptr);
@@ -36,13 +36,13 @@ TEST(PlanCache, FindsLearntForms) {
 
 TEST(PlanCache, ADialectIsAnotherForm) {
   PlanCache cache(1 << 20);
-  cache.learn(key_of("a", 1), {.plan = std::make_shared<ToyPlan>(1)});
+  cache.learn(key_of("a", 1), {.plan = std::make_shared<KeptPlan>(1)});
   EXPECT_EQ(cache.find(key_of("a", 2)), nullptr);
 }
 
 TEST(PlanCache, EqualHashesAreNoEqualForms) {
   PlanCache cache(1 << 20);
-  cache.learn({1, 7, "a"}, {.plan = std::make_shared<ToyPlan>(1)});
+  cache.learn({1, 7, "a"}, {.plan = std::make_shared<KeptPlan>(1)});
   EXPECT_EQ(cache.find({1, 7, "b"}), nullptr);
   PlanFront front(cache);
   ASSERT_NE(front.find({1, 7, "a"}), nullptr);
@@ -77,7 +77,7 @@ TEST(PlanCache, ARefusalOfATableIsDoubtedSooner) {
 TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
   PlanCache cache(1 << 20);
   PlanFront front(cache);
-  const auto plan = std::make_shared<ToyPlan>(1);
+  const auto plan = std::make_shared<KeptPlan>(1);
   cache.learn(key_of("a"), {.plan = plan});
   ASSERT_NE(front.find(key_of("a")), nullptr);
   plan->holds_ = false;
@@ -86,7 +86,7 @@ TEST(PlanCache, APlanThatHoldsNoLongerIsForgotten) {
 
 TEST(PlanCache, CountsGoOnWhenAFormIsLearntAnew) {
   PlanCache cache(1 << 20);
-  const auto plan = std::make_shared<ToyPlan>(1);
+  const auto plan = std::make_shared<KeptPlan>(1);
   cache.learn(key_of("a"), {.plan = plan});
   const auto found = cache.find(key_of("a"));
   ASSERT_NE(found, nullptr);
@@ -101,7 +101,7 @@ TEST(PlanCache, CountsGoOnWhenAFormIsLearntAnew) {
 
 TEST(PlanCache, ASessionThatLearnsNothingLeavesPlansAlone) {
   PlanCache cache(1 << 20);
-  cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(1)});
+  cache.learn(key_of("a"), {.plan = std::make_shared<KeptPlan>(1)});
   cache.learn(key_of("a"), {.of_session = true});
   ASSERT_NE(cache.find(key_of("a")), nullptr);
   EXPECT_NE(cache.find(key_of("a"))->plan(), nullptr);
@@ -109,9 +109,9 @@ TEST(PlanCache, ASessionThatLearnsNothingLeavesPlansAlone) {
 
 TEST(PlanCache, SessionsThatLearnAFormAtOnceShareTheFirstPlan) {
   PlanCache cache(1 << 20);
-  const auto first = std::make_shared<ToyPlan>(1);
+  const auto first = std::make_shared<KeptPlan>(1);
   cache.learn(key_of("a"), {.plan = first});
-  EXPECT_EQ(cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(1)})->plan(), first.get());
+  EXPECT_EQ(cache.learn(key_of("a"), {.plan = std::make_shared<KeptPlan>(1)})->plan(), first.get());
   EXPECT_EQ(cache.find(key_of("a"))->plan(), first.get());
 }
 
@@ -129,7 +129,7 @@ TEST(PlanCache, FrontsFindFormsThatWereLearntAnew) {
   PlanFront front(cache);
   cache.learn(key_of("a"), {});
   ASSERT_NE(front.find(key_of("a")), nullptr);
-  cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(3)});
+  cache.learn(key_of("a"), {.plan = std::make_shared<KeptPlan>(3)});
   EXPECT_EQ(front.find(key_of("a"))->plan()->values(), 3u);
 }
 
@@ -137,7 +137,7 @@ TEST(PlanCache, IsBoundedAndKeepsUsedForms) {
   constexpr size_t room = 1 << 20;
   PlanCache cache(room);
   PlanFront front(cache);
-  cache.learn(key_of("used"), {.plan = std::make_shared<ToyPlan>(1)});
+  cache.learn(key_of("used"), {.plan = std::make_shared<KeptPlan>(1)});
   for (int i = 0; i < 5'000; ++i) {
     cache.learn(key_of("form " + std::to_string(i)), {});
     ASSERT_NE(cache.find(key_of("used")), nullptr) << i;
@@ -148,7 +148,7 @@ TEST(PlanCache, IsBoundedAndKeepsUsedForms) {
 
 TEST(PlanCache, HitsAreCounted) {
   PlanCache cache(1 << 20);
-  cache.learn(key_of("a"), {.plan = std::make_shared<ToyPlan>(1)});
+  cache.learn(key_of("a"), {.plan = std::make_shared<KeptPlan>(1)});
   {
     PlanFront one(cache);
     PlanFront two(cache);
@@ -168,7 +168,7 @@ TEST(PlanCache, ManyThreadsAtOnce) {
         const std::string form = "form " + std::to_string((i * 7 + thread) % 200);
         const KnownForm *const known = front.find(key_of(form));
         if (known == nullptr || i % 100 == 0) {
-          cache.learn(key_of(form), {.plan = i % 3 == 0 ? nullptr : std::make_shared<ToyPlan>(i)});
+          cache.learn(key_of(form), {.plan = i % 3 == 0 ? nullptr : std::make_shared<KeptPlan>(i)});
         } else {
           ASSERT_EQ(known->form(), form);
         }

@@ -16,7 +16,7 @@
 namespace postern::items {
 namespace {
 
-constexpr int64_t start = 1'800'000'000;
+constexpr int64_t start_time = 1'800'000'000;
 
 TEST(CacheMemory, IsAsLargeAsItReports) {
   for (const size_t value_bytes : {1, 30, 500, 20'000, 900'000}) {
@@ -31,7 +31,7 @@ TEST(CacheMemory, IsAsLargeAsItReports) {
       command.action = ItemAction::set;
       command.key = key;
       command.value = value;
-      ASSERT_EQ(cache->carry_out(space, command, i, start, copy).failure, Failure::none);
+      ASSERT_EQ(cache->carry_out(space, command, i, start_time, copy).failure, Failure::none);
     }
     const size_t taken = mallinfo2().uordblks + mallinfo2().hblkhd - before;
     EXPECT_GT(cache->counts().evictions, 0u) << value_bytes;
@@ -58,7 +58,7 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
       command.creates = true;
       command.initial = 1;
       // It is read all the time, so it stays, however many others come.
-      cache->carry_out(shared, command, ++cas, start, copy);
+      cache->carry_out(shared, command, ++cas, start_time, copy);
       const std::string key = std::to_string(random() % 500);
       // A value is one letter repeated; a reader that sees two letters sees a half-done write.
       const std::string value(random() % 10'000, static_cast<char>('a' + random() % 26));
@@ -68,12 +68,12 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
       command.action = std::array{ItemAction::set, ItemAction::get, ItemAction::get, ItemAction::erase,
                                   ItemAction::add}[random() % 5];
       Cache::Space &where = random() % 2 == 0 ? shared : space;
-      const ItemOutcome outcome = cache->carry_out(where, command, ++cas, start, copy);
+      const ItemOutcome outcome = cache->carry_out(where, command, ++cas, start_time, copy);
       if (command.action == ItemAction::get && outcome.result == Result::done)
         torn += copy.value().find_first_not_of(copy.value().substr(0, 1)) != std::string::npos;
       if (i % 1'000 == 0) {
         command.action = ItemAction::flush;
-        cache->carry_out(space, command, ++cas, start, copy);
+        cache->carry_out(space, command, ++cas, start_time, copy);
       }
     }
   };
@@ -95,7 +95,7 @@ TEST(CacheThreads, CountWithoutLossAndNeverSeeHalfAnItem) {
   command.action = ItemAction::get;
   command.key = "counter";
   Copy copy;
-  ASSERT_EQ(cache->carry_out(cache->space("shared"), command, 0, start, copy).result, Result::done);
+  ASSERT_EQ(cache->carry_out(cache->space("shared"), command, 0, start_time, copy).result, Result::done);
   EXPECT_EQ(copy.value(), std::to_string(2 * rounds));
 }
 
