@@ -42,7 +42,7 @@ def end(servers):
                 step()
             except AssertionError as problem:
                 problems.append(str(problem))
-        if ServerOfTests is Server:
+        if problems and ServerOfTests is Server:
             sandbox("kill", server.dir, check=False)
         if not problems and not os.environ.get("POSTERN_KEEP"):
             shutil.rmtree(server.dir, ignore_errors=True)
@@ -115,7 +115,9 @@ def fetched():
 
 # The longest files, each run by one process: started late, they would keep the other processes waiting.
 LONGEST_FIRST = """
-    sql/test_server_suite clients/test_redis_suite clients/test_memcached_suite clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
+    sql/test_server_suite clients/test_redis_suite clients/test_redis_clients clients/test_redis_programs
+    clients/test_sql_drivers clients/test_memcached_suite tools/test_release clients/test_mediawiki tools/test_soak
+    clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
     clients/test_cpp_client tools/test_cluster engine/test_galera_cluster tools/test_cli_advise door/test_lifecycle
     door/test_tls sql/test_fast_reads redis/test_redis_like_redis sql/test_exact_comparisons door/test_hostile
     tools/test_package tools/test_sandbox tools/test_mtr engine/test_contract engine/test_write_memory
