@@ -210,6 +210,8 @@ class RandomSelects:
             own, outer = outer, own
         source = f"FROM {COLUMNS[new][0]} {new}"
         more = [self.condition(new, makers) for _ in range(chance.choice((0, 1, 1, 2)))]
+        within = self.subquery(new, makers, [*aliases, new]) if chance.random() < 0.25 else ""
+        more += [within] if within else []
         tied = " WHERE " + " AND ".join([f"{own} = {outer}", *more])
         loose = " WHERE " + " AND ".join(more) if more else ""
         negated = chance.choice(("", "NOT "))
@@ -431,11 +433,7 @@ class RandomSelects:
         columns = [self.expression(chance.choice(aliases)) for _ in range(chance.choice((1, 2, 3)))]
         if chance.random() < 0.1:
             of = [new for new in JOINS if new not in aliases and aliases[0] in JOINS[new]]
-            columns += [
-                f"(SELECT {chance.choice(('COUNT(*)', f'MAX({self.number_of(new)})'))} FROM {COLUMNS[new][0]} {new}"
-                f" WHERE {JOINS[new][aliases[0]]})"
-                for new in of[:1]
-            ]
+            columns += [self.column_of(new, JOINS[new][aliases[0]]) for new in of[:1]]
         group = having = ""
         if chance.random() < 0.35:
             sums = [
@@ -474,6 +472,14 @@ class RandomSelects:
                     makers.append(lambda: chance.choice((0, 1, 2, 7)))
         text = f"SELECT {options}{', '.join(columns)} FROM {source}{where}{group}{having}{order}"
         return text, makers
+
+    def column_of(self, alias, tied):
+        """A column of the answer, from the rows of another table that a condition ties to the rest."""
+        number, order = self.number_of(alias), ""
+        what = self.random.choice(("COUNT(*)", "MAX({})", "GROUP_CONCAT({0} ORDER BY {0})", "newest"))
+        if what == "newest":
+            what, order = "{}", f" ORDER BY {number} DESC LIMIT 1"
+        return f"(SELECT {what.format(number)} FROM {COLUMNS[alias][0]} {alias} WHERE {tied}{order})"
 
     def number_of(self, alias):
         names = [name for name, kind in COLUMNS[alias][1].items() if kind in ("int", "decimal")]

@@ -18,6 +18,29 @@ SERVED = (
     "SELECT s.id, (SELECT name FROM person WHERE id = s.person) n FROM sale s WHERE s.person = %d ORDER BY n, s.id",
     "SELECT h.id FROM person h WHERE h.place = %d AND (SELECT COUNT(*) FROM sale s WHERE s.person = h.id) > 6",
     "SELECT h.id FROM person h WHERE h.place = %d AND h.name IN (SELECT CONCAT('name', s.n) FROM sale s WHERE s.id < 30)",
+    # In one another.
+    "SELECT s.id FROM sale s WHERE s.person IN (SELECT h.id FROM person h WHERE h.place <> 5 AND (h.place NOT IN"
+    " (SELECT p.id FROM place p WHERE p.id IN (3, 4)) OR h.id IN (7, 8))) AND s.place = %d ORDER BY s.id",
+    "SELECT p.id FROM place p WHERE p.id = %d OR p.id < 4 AND EXISTS (SELECT 1 FROM person h WHERE h.place = p.id AND"
+    " NOT EXISTS (SELECT 1 FROM sale s WHERE s.person = h.id AND s.n = p.id))",
+    "SELECT p.id, (SELECT MAX(h.id) FROM person h WHERE h.place = p.id AND h.id IN (SELECT s.person FROM sale s WHERE"
+    " s.n = 1 AND EXISTS (SELECT 1 FROM tag t WHERE t.sale = s.id))) m FROM place p WHERE p.id <> %d ORDER BY m, p.id",
+    # Lists of what they find.
+    "SELECT h.id, (SELECT GROUP_CONCAT(s.id) FROM sale s WHERE s.person = h.id AND s.n < 3) g FROM person h"
+    " WHERE h.place = %d ORDER BY h.id",
+    "SELECT h.id, (SELECT GROUP_CONCAT(DISTINCT t.word ORDER BY t.word DESC SEPARATOR '|') FROM sale s JOIN tag t"
+    " ON t.sale = s.id WHERE s.person = h.id) g FROM person h WHERE h.id < %d ORDER BY g, h.id LIMIT 9",
+    # The newest row of each.
+    "SELECT h.id, (SELECT s.tag FROM sale s WHERE s.person = h.id AND s.n < 4 ORDER BY s.price DESC, s.id LIMIT 1) n"
+    " FROM person h WHERE h.place = %d ORDER BY n, h.id",
+    "SELECT h.id FROM person h WHERE h.place = %d AND 'name3' < (SELECT x.name FROM person x"
+    " WHERE x.place = h.place AND x.id <> h.id ORDER BY x.note DESC, x.id LIMIT 1)",
+    # Joined, with rowids that have been found.
+    "SELECT h.id FROM person h WHERE h.id IN (SELECT s.person FROM sale s WHERE s.place = %d AND s.n < 3)",
+    "SELECT h.name, p.name FROM person h JOIN place p ON p.id = h.place WHERE h.id IN (SELECT s.person FROM sale s JOIN tag t"
+    " ON t.sale = s.id WHERE s.place = %d AND t.word <> 'w3') ORDER BY h.id",
+    "SELECT p.id, (SELECT MAX(h.id) FROM person h WHERE h.place = p.id AND h.id IN (SELECT s.person FROM sale s WHERE"
+    " s.place = 3)) m FROM place p WHERE p.id <> %d ORDER BY m, p.id",
 )
 
 

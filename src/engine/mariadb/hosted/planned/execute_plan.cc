@@ -104,6 +104,7 @@ void JoinPlan::give_to(THD *thd) {
   give_derived_to(thd);
   for (TABLE *const table : tables_) table->in_use = thd;
   for (const Scratch &one : scratch_) one.table->in_use = thd;
+  for (TABLE *const table : weeded_out_) table->in_use = thd;
 }
 
 void JoinPlan::give_subqueries_to(THD *thd) {

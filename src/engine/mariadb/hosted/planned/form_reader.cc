@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t tables_max = 12;
 constexpr size_t items_max = 512;
+constexpr int subqueries_deep_max = 3;
 
 constexpr ulonglong options_known =
     SELECT_DISTINCT | SELECT_STRAIGHT_JOIN | SELECT_SMALL_RESULT | OPTION_FOUND_ROWS | SELECT_ALL;
@@ -62,6 +63,7 @@ class FormReader {
   size_t items_ = 0;
   size_t selects_ = 0;   // read
   uint32_t select_ = 0;  // the number of the one that is read
+  int nested_in_ = 0;    // so many subqueries
   bool takes_subqueries_ = true;
   bool takes_derived_ = true;
   bool in_derived_ = false;
@@ -119,8 +121,8 @@ std::optional<WhyNot> FormReader::read_select(SELECT_LEX &select) {
   const bool listed = !in_derived_ && !(select.options & SELECT_DISTINCT) && select.group_list.elements == 0;
   const bool around = std::exchange(takes_session_, takes_session_ && listed);
   // If no row is found the server makes constants of expressions beside aggregates.
-  const bool takes_subqueries = selects_ == 1 && !in_derived_ && parts_.derived.empty();
-  takes_subqueries_ = takes_subqueries && !select.with_sum_func;
+  const bool takes_subqueries = nested_in_ < subqueries_deep_max && !in_derived_ && parts_.derived.empty();
+  takes_subqueries_ = takes_subqueries && nested_in_ == 0 && !select.with_sum_func;
   if (const auto why = read_list(select.item_list)) return why;
   takes_subqueries_ = takes_subqueries;
   takes_session_ = around;
@@ -155,7 +157,9 @@ std::optional<WhyNot> FormReader::read_subquery(Item_subselect &subquery) {
   const bool takes_derived = std::exchange(takes_derived_, false);
   const bool takes_session = takes_session_;
   const uint32_t around = select_;
+  ++nested_in_;
   const auto why = read_select(*select);
+  --nested_in_;
   select_ = around;
   takes_session_ = takes_session;
   takes_derived_ = takes_derived;
@@ -355,10 +359,10 @@ std::optional<WhyNot> FormReader::read_sum(Item_sum &sum) {
     case Item_sum::GROUP_CONCAT_FUNC: break;
     default: return WhyNot::wanted;
   }
-  // In a subquery its table would have to be handed over, too.
-  const bool has_table =
-      sum.sum_func() == Item_sum::COUNT_DISTINCT_FUNC || sum.sum_func() == Item_sum::GROUP_CONCAT_FUNC;
-  if (has_table ? selects_ > 1 && !in_derived_ : sum.has_with_distinct()) return WhyNot::wanted;
+  const bool counts_distinct = sum.sum_func() == Item_sum::COUNT_DISTINCT_FUNC;
+  const bool has_table = counts_distinct || sum.sum_func() == Item_sum::GROUP_CONCAT_FUNC;
+  // COUNT(DISTINCT ...) in a subquery was not tried.
+  if (has_table ? counts_distinct && nested_in_ > 0 : sum.has_with_distinct()) return WhyNot::wanted;
   const bool takes_session = std::exchange(takes_session_, false);
   for (uint i = 0; i < sum.get_arg_count(); ++i)
     if (const auto why = read(sum.get_arg(i), Place::elsewhere)) return why;

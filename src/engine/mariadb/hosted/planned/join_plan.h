@@ -9,12 +9,13 @@
 // - JOIN::do_send_rows, which is off once a LIMIT with SQL_CALC_FOUND_ROWS is reached, and the limits of the unit: both
 //   are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
 // - Ranges of an index, which depend on values: they are made anew.
-// - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized and
-//   weeded-out rows, join buffers, ranges checked for each row, cursors of merged indexes: plans with these are
-//   refused.
+// - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized rows, join
+//   buffers, ranges checked for each row, cursors of merged indexes: plans with these are refused.
+// - Rowids by which a semi-join recognises rows that it has found: reinit() empties their tables.
 // - Subqueries. The server executes an uncorrelated one once, and uses the result as a constant while planning: here
 //   each is correlated with the outer values, and is executed again for each row. The optimizer may also turn one in
-//   WHERE or in the select list into a join, as long as nothing is kept for that.
+//   WHERE or in the select list into a join, as long as nothing is kept for that. Keys of a sort, which the server
+//   makes in the first execution of a subquery and keeps, are made with the plan.
 // - Derived tables that are not merged. The server fills one once, or, if it is correlated, again without
 //   JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).
 // - UNION: the server empties its table before each execution, as for a subquery (run_union()); the SELECT that reads
@@ -249,8 +250,10 @@ class JoinPlan final : public KeptPlan {
   void note_examined(uint64_t examined);
 
   // scratch_tables.cc
+  static bool weeds_out_on_disk(const JOIN &join);
   static bool may_keep_scratch(const TABLE &table);
   void note_scratch(TABLE *table);
+  void note_weeded_out();
   void limit_scratch();
   size_t scratch_bytes() const;
   void take_scratch(THD *thd) const;
@@ -261,6 +264,8 @@ class JoinPlan final : public KeptPlan {
   static void depend_subqueries(SELECT_LEX &select);
   bool note_dependence(SELECT_LEX &select);
   bool note_subqueries(SELECT_LEX &select);
+  void make_sort_keys(JOIN &join) const;
+  static bool sorts_anew(const JOIN_TAB &tab);
   const char *refusal() const;
   const char *refusal_of_locks() const;
   static bool is_never_true(const JOIN &join);
@@ -315,6 +320,7 @@ class JoinPlan final : public KeptPlan {
   std::vector<TableFigures> figures_;  // their statistics when it was made
   std::vector<Scratch> scratch_;       // temporary ones, also derived ones
   uint64_t scratch_rows_max_ = UINT64_MAX;
+  std::vector<TABLE *> weeded_out_;    // tables of rowids that semi-joins have found; each execution empties them
   std::vector<MDL_ticket *> tickets_;  // of tables and views
   std::vector<Item_param *> places_;   // while it is made
   std::vector<Compared> values_;

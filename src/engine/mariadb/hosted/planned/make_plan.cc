@@ -305,6 +305,7 @@ void JoinPlan::note_tables() {
     if (join->zero_result_cause != nullptr) shown_ += join->zero_result_cause;
     else note_tables_of(join);
   }
+  note_weeded_out();
   if (!varies_limit) limited_sorts_.clear();
   for (const TABLE *const table : tables_) figures_.emplace_back(*table);
   limit_scratch();

@@ -46,6 +46,7 @@ void JoinPlan::depend_subqueries(SELECT_LEX &select) {
     if (unit.item == nullptr) return true;  // a derived table's
     unit.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
     unit.first_select()->uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
+    depend_subqueries(*unit.first_select());
     return true;
   });
 }
@@ -54,8 +55,10 @@ void JoinPlan::depend_subqueries(SELECT_LEX &select) {
 /// outer level.
 bool JoinPlan::note_dependence(SELECT_LEX &select) {
   THD *const thd = home_;
-  const bool noted = each_subquery(select, [thd](SELECT_LEX_UNIT &unit) {
+  const bool noted = each_subquery(select, [this, thd](SELECT_LEX_UNIT &unit) {
     if (unit.item == nullptr) return true;
+    // The innermost first: those around depend on what depends on it.
+    if (!note_dependence(*unit.first_select())) return false;
     Item_subselect &item = *unit.item;
     item.is_correlated = true;
     if (item.upper_refs.elements != 0) return true;
@@ -74,7 +77,7 @@ bool JoinPlan::note_subqueries(SELECT_LEX &select) {
   return each_subquery(select, [this](SELECT_LEX_UNIT &unit) {
     if (unit.item == nullptr) return true;
     SELECT_LEX *const inner = unit.first_select();
-    if (unit.is_unit_op() || inner->join == nullptr || inner->first_inner_unit() != nullptr) return false;
+    if (unit.is_unit_op() || inner->join == nullptr || !note_subqueries(*inner)) return false;
     Item_subselect &item = *unit.item;
     // The server clears this flag, and would then cache the result of NULL IN (...).
     item.is_correlated = true;
@@ -85,8 +88,16 @@ bool JoinPlan::note_subqueries(SELECT_LEX &select) {
       default: return false;
     }
     subqueries_.push_back({.item = &item, .unit = &unit, .join = inner->join});
+    note_distinct(*inner->join);
+    make_sort_keys(*inner->join);
     return !item.const_item();
   });
+}
+
+/// Whether each execution finds the rows to sort by itself, and nothing is left of the sort.
+bool JoinPlan::sorts_anew(const JOIN_TAB &tab) {
+  const SQL_SELECT *const select = tab.filesort->select;
+  return tab.filesort->sort_keys != nullptr && tab.quick == nullptr && (select == nullptr || select->quick == nullptr);
 }
 
 /// Whether the condition is false for any values.
@@ -143,6 +154,7 @@ const char *JoinPlan::refusal_of(const JOIN &join) {
       join.const_tables == join.table_count || join.join_tab == nullptr)
     return "a row that is read where it is planned";
   if (join.pushdown_query != nullptr || join.procedure != nullptr) return "a part that the storage engine does";
+  if (weeds_out_on_disk(join)) return "rowids that are kept on the disk";
   auto *const tabs = const_cast<JOIN *>(&join);
   for (JOIN_TAB *tab = first_linear_tab(tabs, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(tabs, tab, WITH_BUSH_ROOTS)) {
@@ -155,14 +167,24 @@ const char *JoinPlan::refusal_of(const JOIN &join) {
   return nullptr;
 }
 
-/// Its first execution may come late, so it must not make objects that the others need.
+/// The server makes them in the first execution of a subquery, which may come late, and keeps them.
+void JoinPlan::make_sort_keys(JOIN &join) const {
+  if (join.zero_result_cause != nullptr || join.join_tab == nullptr) return;
+  for (JOIN_TAB *tab = first_linear_tab(&join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(&join, tab, WITH_BUSH_ROOTS))
+    if (tab->filesort != nullptr && tab->aggr == nullptr && tab->table != nullptr)
+      tab->filesort->make_sortorder(home_, &join, tab->table->map);
+}
+
+/// Its first execution must not make objects that the others need, such as a range that it hands to a sort.
 const char *JoinPlan::refusal_of(const Subquery &subquery) {
   JOIN *const join = subquery.join;
   if (join->zero_result_cause != nullptr) return "a subquery whose result the server knows before it reads a row";
   if (const char *const why = refusal_of(*join); why != nullptr) return why;
   for (const JOIN_TAB *tab = first_linear_tab(join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(join, const_cast<JOIN_TAB *>(tab), WITH_BUSH_ROOTS))
-    if (tab->aggr != nullptr || tab->filesort != nullptr) return "a subquery that sorts or keeps rows";
+    if (tab->aggr != nullptr || (tab->filesort != nullptr && !sorts_anew(*tab)))
+      return "a subquery that keeps rows, or sorts those of a range";
   return nullptr;
 }
 
@@ -178,8 +200,7 @@ const char *JoinPlan::refusal_of(const JOIN_TAB &tab) {
     case JT_ALL: break;
     default: return "a way to find rows that is not known to be repeatable";
   }
-  if (tab.table == nullptr || tab.bush_children != nullptr || tab.bush_root_tab != nullptr ||
-      tab.check_weed_out_table != nullptr || tab.flush_weedout_table != nullptr)
+  if (tab.table == nullptr || tab.bush_children != nullptr || tab.bush_root_tab != nullptr)
     return "rows that are kept for the whole statement";
   if (tab.rowid_filter != nullptr || tab.range_rowid_filter_info != nullptr) return "a filter of rowids";
   if (tab.cache != nullptr) return "a join buffer";

@@ -31,6 +31,13 @@ bool is_long(TABLE *table) {
 
 }  // namespace
 
+bool JoinPlan::weeds_out_on_disk(const JOIN &join) {
+  List_iterator_fast<TABLE> all(const_cast<List<TABLE> &>(join.sj_tmp_tables));
+  while (const TABLE *const one = all++)
+    if (is_on_disk(*one)) return true;
+  return false;
+}
+
 /// Where the bytes of files are bounded, sessions would have to hand over those of tables: that is not done.
 bool JoinPlan::may_keep_scratch(const TABLE &table) {
   return !is_on_disk(table) || !compat::bounds_files(table.in_use->status_var);
@@ -38,6 +45,16 @@ bool JoinPlan::may_keep_scratch(const TABLE &table) {
 
 void JoinPlan::note_scratch(TABLE *table) {
   scratch_.push_back({.table = table, .on_disk = is_on_disk(*table)});
+}
+
+void JoinPlan::note_weeded_out() {
+  const auto note = [this](JOIN &join) {
+    List_iterator_fast<TABLE> all(join.sj_tmp_tables);
+    while (TABLE *const one = all++) weeded_out_.push_back(one);
+  };
+  for (JOIN *const join : joins_) note(*join);
+  for (const Subquery &one : subqueries_) note(*one.join);
+  for (const Derived &one : derived_) note(*one.join);
 }
 
 /// Aria has no bound on bytes that would not be logged as an error.
@@ -72,7 +89,8 @@ bool JoinPlan::scratch_has_outgrown() const {
                                return one.on_disk ? is_long(one.table)
                                                   : one.table->file != nullptr && is_on_disk(*one.table);
                              }) ||
-         std::ranges::any_of(distinct_, [](const Distinct &one) { return is_long(one.table); });
+         std::ranges::any_of(distinct_, [](const Distinct &one) { return is_long(one.table); }) ||
+         std::ranges::any_of(weeded_out_, [](const TABLE *one) { return is_on_disk(*one); });
 }
 
 /// The server counts those that the first execution makes. The tables of DISTINCT were made with the plan.
