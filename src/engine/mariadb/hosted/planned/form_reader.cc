@@ -228,8 +228,11 @@ std::optional<WhyNot> FormReader::check_select(SELECT_LEX &select) const {
   if (select.options & ~options_known) return WhyNot::option;
   if (select.olap != UNSPECIFIED_OLAP_TYPE || select.window_specs.elements || select.have_window_funcs())
     return WhyNot::group;
-  // For some values the server may find that all rows are equal: then it sends one, whatever the OFFSET.
-  if ((select.options & SELECT_DISTINCT) != 0 && select.limit_params.offset_limit != nullptr) return WhyNot::option;
+  // The plan itself is checked for rows that may all be equal (equal_rows.h).
+  const bool skips = (select.options & SELECT_DISTINCT) != 0 && select.limit_params.offset_limit != nullptr;
+  const bool may_skip = &select == lex_.first_select_lex() && !lex_.unit.is_unit_op() && parts_.derived.empty() &&
+                        select.group_list.elements == 0 && !select.with_sum_func;
+  if (skips && !may_skip) return WhyNot::option;
   if (select.tvc || select.udf_list.elements || select.ftfunc_list->elements || select.with_rownum)
     return WhyNot::wanted;
   return std::nullopt;

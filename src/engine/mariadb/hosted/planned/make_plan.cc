@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/planned/equal_rows.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
@@ -240,6 +241,11 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   thd->server_status &= ~uint{SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED};
   thd->query_plan_flags = QPLAN_INIT;
   if (!prepare() || !note_dependence(select) || !take_first_values(what, why)) return false;
+  const bool skips = (select.options & SELECT_DISTINCT) != 0 && select.limit_params.offset_limit != nullptr;
+  if (skips && !is_union_ && may_be_equal(*joins_[0])) {
+    why = "DISTINCT with an OFFSET, of rows that values may make all the same";
+    return false;
+  }
   if (!note_choices(what.row_classes)) {
     why = "MIN or MAX, which the server finds at an end of an index";
     return false;
