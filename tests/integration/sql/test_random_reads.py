@@ -100,7 +100,7 @@ class Reads:
     def read(self):
         chance, values = self.random, []
         wanted = chance.choice(
-            ["*", "COUNT(*)", "1", "id", ", ".join(chance.sample(COLUMNS, 3)), "COUNT(t)", "id AS x, c"]
+            ["*", "COUNT(*)", "1", "NULL, id", "id", ", ".join(chance.sample(COLUMNS, 3)), "COUNT(t)", "id AS x, c"]
         )
         columns = chance.sample(("id", "c", "a", "b", "d", "n", "t", "v"), chance.choice([1, 1, 2, 3]))
         where = " AND ".join(self.condition(column, values) for column in columns)

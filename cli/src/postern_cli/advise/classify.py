@@ -151,7 +151,7 @@ class SelectReader:
             elif any(True for _ in node.find_all(exp.AggFunc, exp.Window)):
                 verdict.why = "an aggregate"
                 return None
-            elif is_value(node):
+            elif is_value(node) or isinstance(node, exp.Null):
                 constants += 1
             else:
                 verdict.expressions = verdict.worked_out = True

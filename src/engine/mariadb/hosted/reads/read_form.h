@@ -83,6 +83,7 @@ struct FormWanted {
     column,       ///< `column`
     all_columns,  ///< `*`: every column that is visible, in the table's order
     constant,     ///< an integer literal, as in SELECT 1; `integer`
+    null,         ///< NULL
     count,        ///< COUNT(*), COUNT(1), or, with a column, COUNT(c): alone in the select list
   };
   What what = What::column;

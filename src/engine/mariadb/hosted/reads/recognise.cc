@@ -184,6 +184,8 @@ std::optional<WhyNot> Recogniser::read_wanted(SELECT_LEX &select) {
       Item *of = sum.get_arg(0);
       const bool is_constant = value(of, counted) && counted.from != FormValue::From::argument;
       if (!is_constant && !column(of, wanted.column)) return WhyNot::wanted;
+    } else if (item->type() == Item::NULL_ITEM) {
+      wanted.what = FormWanted::What::null;
     } else {
       FormValue constant;
       if (item->type() != Item::CONST_ITEM || item->type_handler() == &type_handler_bool || !value(item, constant) ||

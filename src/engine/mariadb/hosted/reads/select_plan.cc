@@ -20,7 +20,9 @@ SessionReader &session_reader() {
 
 size_t columns_of(const ReadForm &plan, const ResolvedRead &read) {
   if (counts_rows(plan)) return 1;
-  const auto constants = std::ranges::count(plan.wanted, FormWanted::What::constant, &FormWanted::what);
+  const auto constants = std::ranges::count_if(plan.wanted, [](const FormWanted &one) {
+    return one.what == FormWanted::What::constant || one.what == FormWanted::What::null;
+  });
   return read.columns.size() + static_cast<size_t>(constants);
 }
 

@@ -119,7 +119,8 @@ bool SessionReader::may_read(THD *thd, TABLE_LIST &list, const ReadForm &form) {
   return std::ranges::all_of(form.wanted,
                              [&](const FormWanted &one) {
                                // The columns of `*` are known only when the table is open.
-                               return one.what == What::column ? may(one.column) : one.what == What::constant;
+                               if (one.what == What::column) return may(one.column);
+                               return one.what == What::constant || one.what == What::null;
                              }) &&
          std::ranges::all_of(form.conditions, [&](const FormCondition &one) { return may(one.column); }) &&
          std::ranges::all_of(form.order, [&](const FormOrder &one) { return may(one.column); });
@@ -221,6 +222,10 @@ bool SessionReader::write_row(THD *thd, TABLE &table, const SessionRead &read, s
         break;
       case What::constant:
         if (!store_integer(protocol, wanted.integer, read.answer.type(at++))) return false;
+        break;
+      case What::null:
+        if (protocol.store_null()) return false;
+        ++at;
         break;
       case What::count: return false;
     }

@@ -22,6 +22,7 @@ std::string wanted(const ReadForm &form) {
       case FormWanted::What::column: list(all, one.column); break;
       case FormWanted::What::all_columns: list(all, "*"); break;
       case FormWanted::What::constant: list(all, std::to_string(one.integer)); break;
+      case FormWanted::What::null: list(all, "NULL"); break;
       case FormWanted::What::count: list(all, "count(" + (one.column.empty() ? "*" : one.column) + ")"); break;
     }
   }
