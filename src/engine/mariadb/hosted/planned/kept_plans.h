@@ -22,7 +22,7 @@ using PlanKey = sql::PlanKey<PlanContext>;
 class KeptPlans {
  public:
   static constexpr size_t plans_max = 256;
-  static constexpr size_t bytes_max = size_t{32} << 20;
+  static constexpr size_t bytes_max = size_t{64} << 20;
   /// The age after which statistics may have changed.
   static constexpr uint64_t look_after_us = 10'000'000;
   static constexpr uint64_t unused_max_us = 60'000'000;
