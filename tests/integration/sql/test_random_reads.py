@@ -84,7 +84,9 @@ class Reads:
             values.append(self.value(column))
             return f"{column} {self.random.choice(['<', '<=', '>', '>=', '<>'])} ?"
         if kind == 3:
-            return f"{column} IS {self.random.choice(['', 'NOT '])}NULL"
+            null = f"({column} = NULL OR NULL IS NULL AND {column} IS NULL)"
+            flags = [column, f"NOT {column}"] if column in ("id", "a", "b") else []
+            return self.random.choice([f"{column} IS NULL", f"{column} IS NOT NULL", null, *flags])
         if kind == 4 and column in ("c", "t"):
             values.append(self.random.choice(["K1%", "text 2%", "k_", "%", sql_session.Literal("'K\\_%'")]))
             return f"{column} LIKE ?"

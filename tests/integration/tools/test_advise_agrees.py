@@ -21,6 +21,12 @@ SELECT name FROM users WHERE id = 1 AND name <> 'x'
 SELECT name FROM users WHERE id = 1 AND name LIKE '%a%'
 SELECT name FROM users WHERE id = 1 AND created_at IS NULL
 SELECT name FROM users WHERE id = 1 AND visits > city_id
+SELECT NULL FROM users WHERE id = 1 FOR UPDATE
+SELECT name FROM users WHERE id = 1 AND visits
+SELECT name FROM users WHERE NOT visits AND id = 1
+SELECT name FROM users WHERE id = 1 AND (visits = NULL OR (NULL IS NULL AND created_at IS NULL))
+SELECT DISTINCT name FROM users WHERE city_id = 7 LIMIT 3 OFFSET 2
+UPDATE users SET visits = 3 WHERE id = 1 AND NOT city_id AND (visits = NULL OR visits IS NOT NULL)
 SELECT name FROM users WHERE id = 1 AND UPPER(name) = 'X'
 SELECT name FROM users WHERE id = 1 ORDER BY name
 SELECT name FROM users WHERE id = 1 + 1

@@ -75,8 +75,39 @@ def conjuncts(node: Any) -> Iterator[Any]:
     if isinstance(node, exp.And):
         yield from conjuncts(node.this)
         yield from conjuncts(node.expression)
-    elif node is not None:
+        return
+    known = truth(node)
+    left = [part for part in alternatives(node) if truth(part) is not False] if known is None else []
+    if len(left) == 1 and isinstance(node, exp.Or):
+        yield from conjuncts(left[0])
+    elif node is not None and known is not True:
         yield node
+
+
+def alternatives(node: Any) -> List[Any]:
+    """The parts of an OR."""
+    node = bare(node)
+    return alternatives(node.this) + alternatives(node.expression) if isinstance(node, exp.Or) else [node]
+
+
+def truth(node: Any) -> Optional[bool]:
+    """Of a condition that NULL decides: NULL IS NULL, c = NULL."""
+    node = bare(node)
+    if isinstance(node, (exp.And, exp.Or)):
+        decides = isinstance(node, exp.Or)
+        parts = {truth(node.this), truth(node.expression)}
+        if decides in parts:
+            return decides
+        return None if None in parts else not decides
+    if isinstance(node, exp.Not):
+        inner = bare(node.this)
+        return False if isinstance(inner, exp.Is) and truth(inner) else None
+    if isinstance(node, exp.Is):
+        return True if isinstance(node.this, exp.Null) and isinstance(node.expression, exp.Null) else None
+    if isinstance(node, (exp.EQ, exp.NEQ, *COMPARISONS)):
+        sides = (bare(node.this), bare(node.expression))
+        return False if any(isinstance(one, exp.Null) for one in sides) else None
+    return None
 
 
 class Reader:
@@ -107,9 +138,21 @@ class Reader:
     def _conjunct(self, node: Any) -> None:
         if is_value(node):
             return  # 1=1
+        flag = self.column(node.this if isinstance(node, exp.Not) else node)
+        if flag:
+            self._flag(flag, node)
+            return
         if self._equality(node) or self._list(node) or self._range(node):
             return
         self._leave(node, simple=False)
+
+    def _flag(self, name: str, node: Any) -> None:
+        """For the server `flag` is flag <> 0, and NOT flag is flag = 0."""
+        self._note_value(name, exp.Literal.number(0))
+        if isinstance(node, exp.Not):
+            self._equal(name, node, False)
+        else:
+            self._leave(node, simple=True)
 
     def _leave(self, node: Any, simple: bool) -> None:
         if any(True for _ in node.find_all(exp.Select)):
@@ -204,14 +247,7 @@ class Reader:
 
     def _alternatives(self, node: Any) -> bool:
         """id = 1 OR id = 2 is a list, too."""
-        parts: List[Any] = []
-        rest = [node]
-        while rest:
-            part = bare(rest.pop())
-            if isinstance(part, exp.Or):
-                rest += [part.this, part.expression]
-            else:
-                parts.append(part)
+        parts = alternatives(node)
         names = set()
         for part in parts:
             name = self.column(part.this) if isinstance(part, exp.EQ) and is_value(part.expression) else None

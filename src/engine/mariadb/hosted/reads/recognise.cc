@@ -256,25 +256,6 @@ std::optional<WhyNot> Recogniser::add(FormTest test, Item *left, Item **values, 
   return std::nullopt;
 }
 
-std::optional<WhyNot> Recogniser::read_where(Item *item) {
-  if (item->type() == Item::COND_ITEM) {
-    auto &all = *static_cast<Item_cond *>(item);
-    if (all.functype() != Item_func::COND_AND_FUNC) return WhyNot::either;
-    List_iterator_fast<Item> items(*all.argument_list());
-    while (Item *one = items++) {
-      if (const auto why = read_where(one)) return why;
-    }
-    return std::nullopt;
-  }
-  if (item->type() == Item::FUNC_ITEM) return read_comparison(*static_cast<Item_func *>(item));
-  FormValue constant;
-  if (value(item, constant) && constant.from == FormValue::From::integer) {
-    if (constant.integer == 0) never_ = true;
-    return std::nullopt;
-  }
-  return WhyNot::condition;
-}
-
 namespace {
 
 /// `5 < c` as `c > 5`.
@@ -308,6 +289,80 @@ bool binary_test(Item_func::Functype type, FormTest &test) {
 }
 
 }  // namespace
+
+/// `flag` and `NOT flag`, which the server resolves as `flag <> 0` and `flag = 0`.
+std::optional<WhyNot> Recogniser::add_truth(Item *flag, FormTest test) {
+  FormCondition condition{.column = {}, .test = test, .values = {FormValue{.from = FormValue::From::integer}}};
+  if (!column(flag, condition.column)) return WhyNot::name;
+  if (form_.conditions.size() == conditions_max) return WhyNot::too_much;
+  form_.conditions.push_back(std::move(condition));
+  return std::nullopt;
+}
+
+/// What the server finds without a row, if that is certain. NULL is as good as false where rows are selected.
+std::optional<bool> Recogniser::truth_of(Item *item) const {
+  if (item->type() == Item::COND_ITEM) {
+    auto &all = *static_cast<Item_cond *>(item);
+    const bool decides = all.functype() == Item_func::COND_OR_FUNC;
+    if (!decides && all.functype() != Item_func::COND_AND_FUNC) return std::nullopt;
+    bool certain = true;
+    List_iterator_fast<Item> items(*all.argument_list());
+    while (Item *one = items++) {
+      const std::optional<bool> truth = truth_of(one);
+      if (truth == decides) return decides;
+      certain = certain && truth;
+    }
+    return certain ? std::optional(!decides) : std::nullopt;
+  }
+  if (item->type() != Item::FUNC_ITEM) return std::nullopt;
+  auto &function = *static_cast<Item_func *>(item);
+  Item **const arguments = function.arguments();
+  FormTest test{};
+  if (function.functype() == Item_func::ISNULL_FUNC && arguments[0]->type() == Item::NULL_ITEM) return true;
+  if (function.functype() == Item_func::ISNOTNULL_FUNC && arguments[0]->type() == Item::NULL_ITEM) return false;
+  if (!binary_test(function.functype(), test) || function.argument_count() != 2) return std::nullopt;
+  std::string name;
+  const bool is_null = arguments[1]->type() == Item::NULL_ITEM && column(arguments[0], name);
+  const bool is_turned = arguments[0]->type() == Item::NULL_ITEM && column(arguments[1], name);
+  return is_null || is_turned ? std::optional(false) : std::nullopt;
+}
+
+std::optional<WhyNot> Recogniser::read_where(Item *item) {
+  if (const std::optional<bool> truth = truth_of(item)) {
+    never_ = never_ || !*truth;
+    return std::nullopt;
+  }
+  if (item->type() == Item::COND_ITEM) {
+    auto &all = *static_cast<Item_cond *>(item);
+    const bool is_either = all.functype() != Item_func::COND_AND_FUNC;
+    if (all.functype() != Item_func::COND_OR_FUNC && is_either) return WhyNot::either;
+    Item *only = nullptr;
+    List_iterator_fast<Item> items(*all.argument_list());
+    while (Item *one = items++) {
+      if (is_either) {
+        if (truth_of(one) == false) continue;
+        if (only != nullptr) return WhyNot::either;
+        only = one;
+      } else if (const auto why = read_where(one)) {
+        return why;
+      }
+    }
+    return only != nullptr ? read_where(only) : std::nullopt;
+  }
+  if (item->type() == Item::FIELD_ITEM) return add_truth(item, FormTest::unequal);
+  if (item->type() == Item::FUNC_ITEM) {
+    auto &function = *static_cast<Item_func *>(item);
+    if (function.functype() == Item_func::NOT_FUNC && function.arguments()[0]->type() == Item::FIELD_ITEM)
+      return add_truth(function.arguments()[0], FormTest::equal);
+    return read_comparison(function);
+  }
+  FormValue constant;
+  if (value(item, constant) && constant.from == FormValue::From::integer) {
+    if (constant.integer == 0) never_ = true;
+    return std::nullopt;
+  }
+  return WhyNot::condition;
+}
 
 std::optional<WhyNot> Recogniser::read_comparison(Item_func &function) {
   Item **const arguments = function.arguments();

@@ -35,6 +35,8 @@ class Recogniser {
   std::optional<WhyNot> read_table(SELECT_LEX &select);
   std::optional<WhyNot> read_hints(const TABLE_LIST &table);
   std::optional<WhyNot> read_wanted(SELECT_LEX &select);
+  std::optional<WhyNot> add_truth(Item *flag, FormTest test);
+  std::optional<bool> truth_of(Item *item) const;
   std::optional<WhyNot> read_where(Item *item);
   std::optional<WhyNot> read_comparison(Item_func &function);
   std::optional<WhyNot> read_rows(FormTest test, Item **rows, uint count);
