@@ -95,7 +95,7 @@ SEES = {
     "engine/mariadb/hosted": {"base", "contract", "engine", "engine/sql", "engine/sql/packets", "engine/sql/texts"}
     | below("basics", "hosted/planned", "hosted/plans", "hosted/reads", "hosted/thd", "hosted/writes"),
     "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/runs"}
-    | below("basics", "tables", "accounts", "hosted", "hosted/planned", "hosted/writes"),
+    | below("basics", "tables", "accounts", "hosted", "hosted/planned", "hosted/reads", "hosted/thd", "hosted/writes"),
     "plugin": {"base", "net", "contract", "door", "door/connections", "engine", "redis/work"} | DOORS,
 }
 # Tests may also use these.

@@ -2,6 +2,7 @@
 
 #include "engine/runs/make_executor.h"
 
+#include <algorithm>
 #include <new>
 
 #include "engine/mariadb/hosted/kept_thds.h"
@@ -16,18 +17,26 @@ MariaExecutor::~MariaExecutor() {
 }
 
 Settlement MariaExecutor::run(const Run &run) {
-  plans_.yield();
+  if (!plans_.empty() || !reads_.empty()) {
+    const uint64_t now_us = microsecond_interval_timer();
+    plans_.yield(now_us);
+    reads_.yield(now_us);
+  }
   return RowExecutor::run(run);
 }
 
 void MariaExecutor::idle() noexcept {
   plans_.give_up();
+  reads_.give_up();
   rest();
 }
 
 int MariaExecutor::rest() noexcept {
   RowExecutor::idle();
-  return plans_.rest();
+  const uint64_t now_us = microsecond_interval_timer();
+  const int plans_ms = plans_.rest(now_us);
+  const int reads_ms = reads_.rest(now_us);
+  return plans_ms != 0 && reads_ms != 0 ? std::min(plans_ms, reads_ms) : std::max(plans_ms, reads_ms);
 }
 
 void MariaExecutor::prepare_thread() {
@@ -82,9 +91,13 @@ void MariaExecutor::execute_statement(Op &op, HostedSession &session) {
     op.progress = Progress::needs_own_run;
     return;
   }
-  plans_.ready();
-  const AnswerTools tools{
-      .plans = &plans_, .shared = &shared_, .op = &op, .counters = counters(), .answer_may_wait = answers_may_wait()};
+  home_.ready();
+  const AnswerTools tools{.plans = &plans_,
+                          .reads = &reads_,
+                          .shared = &shared_,
+                          .op = &op,
+                          .counters = counters(),
+                          .answer_may_wait = answers_may_wait()};
   if (!session.run_in_turn(statement, tools)) {
     op.progress = Progress::needs_own_run;
     return;

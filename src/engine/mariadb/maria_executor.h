@@ -2,6 +2,8 @@
 #pragma once
 
 #include "engine/mariadb/hosted/planned/kept_plans.h"
+#include "engine/mariadb/hosted/reads/kept_table.h"
+#include "engine/mariadb/hosted/thd/home_thd.h"
 #include "engine/mariadb/hosted/writes/shared_writes.h"
 #include "engine/runs/row_executor.h"
 
@@ -30,7 +32,9 @@ class MariaExecutor final : public rows::RowExecutor {
   void end_reading(const Settlement &settlement) override;
   bool has_statements_left() const override { return shared_.any(); }
 
-  KeptPlans plans_;
+  HomeThd home_;
+  KeptPlans plans_{home_};
+  ReadTables reads_{home_};
   SharedWrites shared_;
 };
 

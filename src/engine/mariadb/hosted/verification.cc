@@ -138,8 +138,9 @@ bool answer_uncounted(const Asked &asked, KeptPlans *plans, Output &output) {
 
 /// This thread keeps no plans.
 bool Verification::answer(Output &output) {
-  KeptPlans plans;
-  if (plan_.needs_plans() && !plans.ready()) return false;
+  HomeThd home;
+  KeptPlans plans(home);
+  if (plan_.needs_plans() && !home.ready()) return false;
   return answer_uncounted(asked_, &plans, output);
 }
 

@@ -94,19 +94,6 @@ bool account_may_read(THD *thd, const FormAccount &account, const std::vector<Fo
 
 }  // namespace
 
-std::optional<WhyNot> may_be_planned(const TABLE &table) {
-  const TABLE_SHARE &share = *table.s;
-  if (table.file->ht->db_type != DB_TYPE_INNODB || share.versioned != VERS_UNDEFINED ||
-      share.table_type != TABLE_TYPE_NORMAL || share.tmp_table != NO_TMP_TABLE ||
-      share.table_category != TABLE_CATEGORY_USER || compat::has_indexes_beside(*table.s))
-    return WhyNot::table_feature;
-#ifdef WITH_PARTITION_STORAGE_ENGINE
-  if (table.part_info != nullptr) return WhyNot::partitions;
-#endif
-  if (table.vfield != nullptr) return WhyNot::computed;
-  return std::nullopt;
-}
-
 uint64_t version_of_tables(std::span<const TABLE *const> tables, std::span<const uint64_t> views) {
   uint64_t version = 0xcbf29ce484222325;
   const auto add = [&version](uint64_t one) {

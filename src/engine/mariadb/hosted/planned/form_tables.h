@@ -14,9 +14,6 @@ struct TABLE;
 
 namespace postern::mariadb {
 
-/// Whether statements that read the table may be planned once.
-std::optional<WhyNot> may_be_planned(const TABLE &table);
-
 /// A hash of the definitions of tables, in order, and of views. Never equal to that of a single one.
 uint64_t version_of_tables(std::span<const TABLE *const> tables, std::span<const uint64_t> views);
 

@@ -1,4 +1,4 @@
-// kept_plans.h: KeptPlans, the plans that a worker keeps, and the THD that has their tables open.
+// kept_plans.h: KeptPlans, the plans that a worker keeps. Their tables are open in its HomeThd.
 //
 // Owned by a worker. engine/sql/plans/plan_store.h says which plans are dropped. A plan with a table that another
 // session waits for is dropped at once: the worker checks that every few milliseconds, while it works and while it
@@ -11,6 +11,7 @@
 
 #include "engine/mariadb/hosted/planned/kept_plan.h"
 #include "engine/mariadb/hosted/planned/plan_context.h"
+#include "engine/mariadb/hosted/thd/home_thd.h"
 #include "engine/sql/plans/plan_store.h"
 
 class THD;
@@ -32,13 +33,7 @@ class KeptPlans {
   static constexpr uint64_t look_every_us = 20'000;
   static constexpr int look_asleep_ms = 50;
 
-  KeptPlans() = default;
-  ~KeptPlans();
-  KeptPlans(const KeptPlans &) = delete;
-  KeptPlans &operator=(const KeptPlans &) = delete;
-
-  /// Whether plans can be made. Called when the thread acts as its own THD; the first call makes the plans' THD.
-  bool ready() { return home_ != nullptr || make_home(); }
+  explicit KeptPlans(const HomeThd &home) : home_(home) {}
 
   /// nullptr: none may be used.
   KeptPlan *find(const PlanKey &key, uint64_t version);
@@ -50,13 +45,14 @@ class KeptPlans {
   void drop(const KeptPlan *plan);
 
   /// Drops plans with a table that another session waits for. Called often; it checks only every few milliseconds.
-  void yield() {
-    if (!kept_.empty()) drop_wanted_ones();
+  void yield(uint64_t now_us) {
+    if (!kept_.empty() && now_us - looked_us_ >= look_every_us) drop_wanted_ones(now_us);
   }
   /// The same, and drops plans that are too old: called before the worker sleeps. Returns the milliseconds after which
   /// to call it again; 0: there are no plans.
-  int rest() { return kept_.empty() ? 0 : drop_wanted_and_old_ones(); }
-  void give_up();
+  int rest(uint64_t now_us) { return kept_.empty() ? 0 : drop_wanted_and_old_ones(now_us); }
+  bool empty() const { return kept_.empty(); }
+  void give_up() { kept_.clear(); }
 
  private:
   /// Acts as the THD that has a plan's tables open, to close them.
@@ -66,13 +62,12 @@ class KeptPlans {
   };
   using Held = std::unique_ptr<KeptPlan, EndAtHome>;
 
-  bool make_home();
-  void drop_wanted_ones();
-  int drop_wanted_and_old_ones();
+  void drop_wanted_ones(uint64_t now_us);
+  int drop_wanted_and_old_ones(uint64_t now_us);
   /// Whether another session waits for a table of any plan.
   bool any_is_wanted();
 
-  THD *home_ = nullptr;
+  const HomeThd &home_;
   sql::PlanStore<Held, PlanContext> kept_{{.plans_max = plans_max,
                                            .bytes_max = bytes_max,
                                            .look_after_us = look_after_us,

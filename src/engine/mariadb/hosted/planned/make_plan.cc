@@ -13,6 +13,7 @@
 #include "engine/mariadb/hosted/planned/form_views.h"
 #include "engine/mariadb/hosted/planned/join_plan.h"
 #include "engine/mariadb/hosted/planned/session_items.h"
+#include "engine/mariadb/hosted/reads/kept_table.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 
 namespace postern::mariadb {
@@ -181,7 +182,7 @@ bool JoinPlan::open(const ToBePlanned &what) {
     list->table->reginfo.lock_type = TL_READ;
     tables_.push_back(list->table);
     opened.push_back(list->table);
-    if (may_be_planned(*list->table)) return false;
+    if (may_be_kept(*list->table)) return false;
   }
   opened_ = true;
   for (const FormView &one : what.views) {

@@ -15,6 +15,7 @@
 #include "engine/mariadb/hosted/thd/statement_end.h"
 #include "engine/mariadb/hosted/planned/form_tables.h"
 #include "engine/mariadb/hosted/planned/form_views.h"
+#include "engine/mariadb/hosted/reads/kept_table.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
 #include "engine/sql/plans/given_back.h"
@@ -74,7 +75,7 @@ std::shared_ptr<const PlannedForm> PlannedForm::make(THD *thd, Bytes text, Parse
 
 std::optional<WhyNot> PlannedForm::look_at(std::span<const TABLE *const> tables) {
   for (const TABLE *const table : tables)
-    if (const auto why = may_be_planned(*table)) return why;
+    if (const auto why = may_be_kept(*table)) return why;
   return std::nullopt;
 }
 

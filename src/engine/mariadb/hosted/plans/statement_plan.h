@@ -33,6 +33,7 @@ struct Op;
 namespace postern::mariadb {
 
 class KeptPlans;
+class ReadTables;
 class SharedWrites;
 
 /// One execution, in an idle session that has lent its THD to the calling thread.
@@ -49,6 +50,7 @@ struct Asked {
 /// Tools of the calling thread; nullptr: none.
 struct AnswerTools {
   KeptPlans *plans = nullptr;
+  ReadTables *reads = nullptr;
   SharedWrites *shared = nullptr;
   Op *op = nullptr;  ///< of the statement
   Counters *counters = nullptr;

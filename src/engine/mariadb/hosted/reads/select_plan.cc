@@ -12,6 +12,8 @@
 namespace postern::mariadb {
 namespace {
 
+std::atomic<uint64_t> last_id{0};
+
 /// The thread's, for the memory it keeps.
 SessionReader &session_reader() {
   static thread_local SessionReader reads;
@@ -29,7 +31,9 @@ size_t columns_of(const ReadForm &plan, const ResolvedRead &read) {
 }  // namespace
 
 SelectPlan::SelectPlan(ReadForm form)
-    : form_(std::move(form)), is_of_time_(std::ranges::any_of(form_.conditions, [](const FormCondition &one) {
+    : form_(std::move(form)),
+      id_(last_id.fetch_add(1, std::memory_order_relaxed) + 1),
+      is_of_time_(std::ranges::any_of(form_.conditions, [](const FormCondition &one) {
         return std::ranges::any_of(one.values, mariadb::is_of_time);
       })) {}
 
@@ -68,7 +72,7 @@ std::optional<NotNow> SelectPlan::may(THD *thd) const {
   return form_.lock != FormLock::none && is_client_of_cluster(thd) ? std::optional(NotNow::galera) : std::nullopt;
 }
 
-std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools & /*tools*/, Output &output) const {
+std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &tools, Output &output) const {
   if (!holds()) return NotNow::plan_off;
   THD *const thd = asked.thd;
   ClientMetadata *const columns = asked.columns;
@@ -79,14 +83,15 @@ std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &
   if (may_be_bad && judge_.leaves_next()) return NotNow::compared;
   const uint64_t read_before = thd->status_var.rows_read;
   const std::optional<NotNow> why = session_reader().run(thd,
-                                                         {.form = form_,
+                                                         {.id = id_,
+                                                          .form = form_,
                                                           .read = known->read,
                                                           .table_version = known->version,
                                                           .answer = known->answer,
                                                           .values = asked.statement.values,
                                                           .prepared = asked.prepared,
                                                           .bytes_received = asked.statement.packet.size()},
-                                                         output);
+                                                         tools.reads, output);
   if (!why && may_be_bad &&
       judge_.note_answered(thd->status_var.rows_read - read_before) != sql::PlanJudge::Verdict::good)
     bad_for_.store(known->version, std::memory_order_relaxed);

@@ -63,6 +63,7 @@ class SelectPlan final : public StatementPlan {
   const Learnt *find(const AnswerShape &shape) const;
 
   const ReadForm form_;
+  const uint64_t id_;
   const bool is_of_time_;
   mutable NewestFirst<Learnt> learnt_;
   mutable sql::PlanJudge judge_;

@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
+#include "engine/mariadb/hosted/reads/kept_table.h"
 #include "engine/mariadb/basics/no_row_waits.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
@@ -37,6 +39,13 @@ bool store_integer(Protocol &protocol, int64_t number, uint8_t type) {
   }
 }
 
+/// Whether another THD may have opened the table. For the slow log a session counts the storage engine's work from the
+/// time when it opens the table itself. In a cluster another node's DDL would end the THD that has it open.
+bool may_borrow(THD *thd, const ReadForm &form) {
+  return form.lock == FormLock::none && (thd->variables.log_slow_verbosity & LOG_SLOW_VERBOSITY_ENGINE) == 0 &&
+         !is_client_of_cluster(thd);
+}
+
 bool put_row(Protocol &protocol, sql::Packets &packets) {
   const String &row = *protocol.storage_packet();
   if (row.length() >= MAX_PACKET_LENGTH) return false;
@@ -46,7 +55,7 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
 
 }  // namespace
 
-std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Output &output) {
+std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, ReadTables *tables, Output &output) {
   if (read.form.lock != FormLock::none && !may_lock_rows(thd)) return NotNow::locking;
   // The server reports an invalid limit before it opens tables, and so begins no transaction.
   limits_ = {};
@@ -58,6 +67,7 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Outp
   std::optional<NoRowWaits> no_waits;
   if (read.form.lock != FormLock::none) no_waits.emplace(thd);
   const Output::Mark start = output.mark();
+  KeptTable *kept = nullptr;
   const auto fail = [&](NotNow why) -> std::optional<NotNow> {
     walk_.close();
     output.rewind_or_break(start);
@@ -67,11 +77,15 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Outp
       return std::nullopt;
     }
     statement.undo();
+    if (kept != nullptr && why == NotNow::read_failed) tables->drop(kept);
     return why;
   };
   if (!may_read(thd, list, read.form)) return fail(NotNow::privilege);
-  if (!statement.open(list)) return fail(NotNow::table_busy);
-  TABLE &table = *list.table;
+  if (tables != nullptr && may_borrow(thd, read.form))
+    kept = tables->find(read.id, names, read.table_version, thd->start_utime);
+  if (kept != nullptr ? !statement.borrow(kept->table(), kept->ticket()) : !statement.open(list))
+    return fail(NotNow::table_busy);
+  TABLE &table = kept != nullptr ? kept->table() : *list.table;
   if (table.s->get_table_ref_version() != read.table_version) return fail(NotNow::table_changed);
   choose_columns(table, read);
   sql::Packets packets(output);

@@ -24,8 +24,12 @@ struct TABLE_LIST;
 
 namespace postern::mariadb {
 
+class KeptTable;
+class ReadTables;
+
 /// One statement to answer; borrows everything.
 struct SessionRead {
+  uint64_t id = 0;  ///< the form's
   const ReadForm &form;
   const ResolvedRead &read;
   /// The table definition of the resolved form and the answer: TABLE_SHARE::get_table_ref_version().
@@ -41,8 +45,8 @@ class SessionReader {
  public:
   /// Answers the statement in `thd`, which is idle and attached to the calling thread (attachment.h). If it returns a
   /// reason, nothing is written to `output`, and the session is unchanged. Never waits for a lock. The caller has
-  /// checked session_allows().
-  std::optional<NotNow> run(THD *thd, const SessionRead &read, Output &output);
+  /// checked session_allows(). `tables`: the worker's; nullptr: it keeps none.
+  std::optional<NotNow> run(THD *thd, const SessionRead &read, ReadTables *tables, Output &output);
 
   /// Whether the account of `thd` may read the form's columns, as far as that is known without the table. `list` is its
   /// table; if not, an error may be set.

@@ -116,6 +116,32 @@ bool SessionStatement::open(TABLE_LIST &list) {
   return opened;
 }
 
+/// Counts as open() would: the server finds the table in its cache.
+bool SessionStatement::borrow(TABLE &table, const MDL_ticket &ticket) {
+  THD *const thd = thd_;
+  if (thd->in_multi_stmt_transaction_mode()) {
+    MDL_request request;
+    MDL_REQUEST_INIT_BY_KEY(&request, ticket.get_key(), MDL_SHARED_READ, MDL_TRANSACTION);
+    if (thd->mdl_context.try_acquire_lock(&request) || request.ticket == nullptr) return false;
+  }
+  ++thd->status_var.table_open_cache_hits;
+  borrowed_ = &table;
+  owner_ = std::exchange(table.in_use, thd);
+  table.query_id = thd->query_id;
+  thd->lock = mysql_lock_tables(thd, &borrowed_, 1, 0);
+  return thd->lock != nullptr;
+}
+
+/// After it has been unlocked. The handler is left as by close_thread_table().
+void SessionStatement::give_back() {
+  if (borrowed_ == nullptr) return;
+  TABLE &table = *std::exchange(borrowed_, nullptr);
+  table.file->update_global_table_stats();
+  if (table.s->blob_fields != 0) free_field_buffers_larger_than(&table, MAX_TDC_BLOB_SIZE);
+  table.file->ha_reset();
+  table.in_use = owner_;
+}
+
 bool SessionStatement::commit() {
   if (trans_commit_stmt(thd_)) return false;
   close_tables();
@@ -124,6 +150,7 @@ bool SessionStatement::commit() {
 
 void SessionStatement::close_tables() {
   close_thread_tables(thd_);
+  give_back();
   if (thd_->in_active_multi_stmt_transaction()) thd_->mdl_context.release_statement_locks();
   else thd_->release_transactional_locks();
 }
@@ -161,6 +188,7 @@ void SessionStatement::take_back() {
 void SessionStatement::lose() {
   trans_rollback_stmt(thd_);
   close_thread_tables(thd_);
+  give_back();
   trans_rollback_implicit(thd_);
   thd_->release_transactional_locks();
 }
@@ -169,6 +197,7 @@ void SessionStatement::undo() {
   THD *const thd = thd_;
   trans_rollback_stmt(thd);
   close_and_unlock(thd, locks_before_);
+  give_back();
   thd->clear_error(true);
   // Set for the next transaction only, which has not begun.
   thd->tx_isolation = static_cast<enum_tx_isolation>(isolation_);

@@ -74,6 +74,9 @@ class SessionStatement {
   /// Opens and locks the table, by the list's lock type and with its metadata lock, without waiting. False: it is held,
   /// or cannot be opened.
   bool open(TABLE_LIST &list);
+  /// Locks a table that stays open in another THD (HomeThd) until the statement ends, and takes that metadata lock,
+  /// too, if the session's transaction goes on. False: the table is held.
+  bool borrow(TABLE &table, const MDL_ticket &ticket);
   /// Ends the statement, and its transaction under autocommit. False: that has failed; call undo().
   bool commit();
   /// Counts as the server would. `sent`: rows in the answer; `found`: the new FOUND_ROWS().
@@ -89,6 +92,7 @@ class SessionStatement {
 
  private:
   void close_tables();
+  void give_back();
 
   THD *const thd_;
   std::optional<SessionCommand> running_;
@@ -97,6 +101,8 @@ class SessionStatement {
   const enum_sql_command command_;
   const uint isolation_;
   const bool read_only_;
+  TABLE *borrowed_ = nullptr;
+  THD *owner_ = nullptr;  // of that
   // The counters that opening, locking and reading change.
   STATUS_VAR before_;
 };

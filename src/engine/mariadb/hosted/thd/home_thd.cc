@@ -1,0 +1,41 @@
+#include "engine/mariadb/basics/server.h"
+
+#include "engine/mariadb/hosted/thd/home_thd.h"
+
+#include "engine/mariadb/basics/thread.h"
+
+namespace postern::mariadb {
+
+AtHome::AtHome(THD *home) {
+  attachment_.to(home, my_thread_var);
+}
+
+HomeThd::~HomeThd() {
+  if (thd_ == nullptr) return;
+  const AtHome at_home(thd_);
+  thd_->mdl_context.release_transactional_locks(thd_);
+  lex_end(thd_->lex);
+  delete thd_;
+}
+
+bool HomeThd::make() {
+  const Attachment attachment;
+  if (!ServerThread::has_room_to_renew()) return false;
+  THD *const thd = new THD(next_thread_id());
+  char here = 0;
+  thd->thread_stack = &here;
+  thd->store_globals();
+  thd->system_thread = SYSTEM_THREAD_GENERIC;
+  thd->set_command(COM_DAEMON);
+  thd->set_time();
+  thd->main_security_ctx.host_or_ip = "";
+  thd->main_security_ctx.set_user(const_cast<char *>("postern"));
+  thd->main_security_ctx.skip_grants();
+  thd->init_for_queries();
+  lex_start(thd);
+  thd->reset_for_next_command();
+  thd_ = thd;
+  return true;
+}
+
+}  // namespace postern::mariadb
