@@ -11,6 +11,7 @@
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/basics/opening.h"
 #include "engine/mariadb/hosted/planned/form_views.h"
+#include "engine/mariadb/hosted/reads/session_read.h"
 #include "engine/mariadb/hosted/thd/session_statement.h"
 
 namespace postern::mariadb {
@@ -51,17 +52,9 @@ bool look_at_views(THD *thd, const std::vector<FormView> &views, std::vector<uin
   return true;
 }
 
-/// The first checks of check_access(): global privileges, and those on the session's database, cached since USE.
-bool may_read_databases(const THD *thd, const std::vector<FormTable> &tables) {
-  const Security_context &account = *thd->security_ctx;
-  if ((account.master_access & SELECT_ACL) != NO_ACL) return true;
-  if (thd->db.str == nullptr || (account.db_access & SELECT_ACL) == NO_ACL || lower_case_table_names != 0) return false;
-  const Bytes own(thd->db.str, thd->db.length);
-  return std::ranges::all_of(tables, [own](const FormTable &table) { return table.database == own; });
-}
-
 bool may_read(THD *thd, const std::vector<FormTable> &tables) {
-  if (may_read_databases(thd, tables)) return true;
+  if (std::ranges::all_of(tables, [thd](const FormTable &one) { return may_read_database(thd, one.database); }))
+    return true;
   NamedTables named(thd, tables);
   if (check_table_access(thd, SELECT_ACL, named.lists.get(), false, UINT_MAX, true)) return false;
   for (size_t i = 0; i < tables.size(); ++i)

@@ -55,6 +55,13 @@ bool put_row(Protocol &protocol, sql::Packets &packets) {
 
 }  // namespace
 
+bool may_read_database(const THD *thd, Bytes database) {
+  const Security_context &account = *thd->security_ctx;
+  if ((account.master_access & SELECT_ACL) != NO_ACL) return true;
+  return thd->db.str != nullptr && (account.db_access & SELECT_ACL) != NO_ACL && lower_case_table_names == 0 &&
+         database == Bytes(thd->db.str, thd->db.length);
+}
+
 std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, ReadTables *tables, Output &output) {
   if (read.form.lock != FormLock::none && !may_lock_rows(thd)) return NotNow::locking;
   // The server reports an invalid limit before it opens tables, and so begins no transaction.
@@ -62,8 +69,8 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Read
   if (!read.form.exists && !take_limits(read, limits_)) return NotNow::value;
   const TableNames names(read.form.database, read.form.table);
   TABLE_LIST list;
+  TABLE *opened = nullptr;
   SessionStatement statement(thd, read.prepared);
-  name_table(thd, list, *names.database, *names.table, thr_lock_of(read.form.lock, read.form.skips_locked));
   std::optional<NoRowWaits> no_waits;
   if (read.form.lock != FormLock::none) no_waits.emplace(thd);
   const Output::Mark start = output.mark();
@@ -72,7 +79,7 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Read
     walk_.close();
     output.rewind_or_break(start);
     if (thd->transaction_rollback_request) {
-      tell_lost(thd, list.table, walk_.code());
+      tell_lost(thd, opened, walk_.code());
       send_lost(thd, statement, read.bytes_received, output);
       return std::nullopt;
     }
@@ -80,12 +87,26 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Read
     if (kept != nullptr && why == NotNow::read_failed) tables->drop(kept);
     return why;
   };
-  if (!may_read(thd, list, read.form)) return fail(NotNow::privilege);
+  const auto name = [&] {
+    name_table(thd, list, *names.database, *names.table, thr_lock_of(read.form.lock, read.form.skips_locked));
+  };
+  const bool may_read_all = may_read_database(thd, read.form.database);
+  if (!may_read_all) {
+    name();
+    if (!may_read(thd, list, read.form)) return fail(NotNow::privilege);
+  }
   if (tables != nullptr && may_borrow(thd, read.form))
     kept = tables->find(read.id, names, read.table_version, thd->start_utime);
-  if (kept != nullptr ? !statement.borrow(kept->table(), kept->ticket()) : !statement.open(list))
-    return fail(NotNow::table_busy);
-  TABLE &table = kept != nullptr ? kept->table() : *list.table;
+  if (kept != nullptr) {
+    if (!statement.borrow(kept->table(), kept->ticket())) return fail(NotNow::table_busy);
+    opened = &kept->table();
+  } else {
+    if (may_read_all) name();
+    const bool is_open = statement.open(list);
+    opened = list.table;
+    if (!is_open) return fail(NotNow::table_busy);
+  }
+  TABLE &table = *opened;
   if (table.s->get_table_ref_version() != read.table_version) return fail(NotNow::table_changed);
   choose_columns(table, read);
   sql::Packets packets(output);

@@ -27,6 +27,10 @@ namespace postern::mariadb {
 class KeptTable;
 class ReadTables;
 
+/// Whether the account of `thd` may read any table of the database, as the first checks of check_access() tell: global
+/// privileges, and those on the session's database, known since USE. If not, it may have rights of another kind.
+bool may_read_database(const THD *thd, Bytes database);
+
 /// One statement to answer; borrows everything.
 struct SessionRead {
   uint64_t id = 0;  ///< the form's
