@@ -51,7 +51,7 @@ SERVER_fetched := $(BUILD)/server
 SERVER_mysql := $(BUILD)/server
 SERVER_installed := build/server-installed
 
-.PHONY: contract series part in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
+.PHONY: contract series part part-built part-tests in-tree all build deps server configure plugin run stop check unit tidy lint test for-integration \
   integration bench counts soak fuzz asan install cli site package image release clean distclean
 
 all: build
@@ -154,11 +154,16 @@ test: contract
 	  -n 3 --dist loadfile $(PYTEST_ARGS)
 
 # The part of them that every `make test` runs, with a fast build of the plugin.
-part:
+part: part-built
+	@$(MAKE) --no-print-directory part-tests
+
+part-built:
 	@tools/deps test
 	@$(ROOMS)
 	@$(QUICKLY)
 	@ninja -C $(BUILD) $(PLUGIN) contract_test.so
+
+part-tests:
 	@tools/mysql contract $(BUILD)/contract
 	@POSTERN_TEST_MYSQL=built $(PYTHON) -m pytest tests/integration/engine/test_mysql_doors.py -ra --timeout=300 \
 	  -p no:cacheprovider $(PYTEST_ARGS)
@@ -166,18 +171,23 @@ else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
 # should not fail for an older fault, nor on a faster machine. The other servers are fetched while the compiler works;
 # tests that need one wait for it, and try again if that failed. If no mirror has 11.8 or MySQL completely, tools/server
-# says so, and its tests are left out.
+# says so, and its tests are left out. Beside steps that mostly wait, others use the processors: their output follows.
 test:
 	@tools/deps test
 	@tools/deps clients
-	@$(MAKE) --no-print-directory server
+	@mkdir -p build
+	@$(MAKE) --no-print-directory tidy >build/tidy.log 2>&1 & tidied=$$!; \
+	  $(MAKE) --no-print-directory server; wait $$tidied || { cat build/tidy.log; exit 1; }
 	@(SERIES=11.8 tools/server fetch; tools/server mysql) >build/fetched.log 2>&1 &
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory counts
 	@$(MAKE) --no-print-directory fuzz SEED=2010 RUNS=10000
 	@SERIES=11.8 tools/server fetch || [ $$? = 3 ]
-	@[ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8
-	@if tools/server mysql; then $(MAKE) --no-print-directory part SERVER=mysql; fi
+	@if tools/server mysql; then $(MAKE) --no-print-directory part-built SERVER=mysql; fi
+	@: >build/part.log; [ ! -f build-mysql/$(PLUGIN) ] || $(MAKE) --no-print-directory part-tests SERVER=mysql >build/part.log 2>&1 & part=$$!; \
+	  failed=; [ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8 || failed=1; \
+	  wait $$part || failed=1; cat build/part.log; [ -z "$$failed" ]
 	@$(MAKE) --no-print-directory integration
 endif
 
@@ -216,10 +226,12 @@ soak: plugin
 	@tools/deps soak
 	@PYTHONPATH=tests $(PYTHON) -m $(if $(CLUSTER),soak.clusters $(CLUSTER),soak.soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+# For a few runs (RUNS), optimising would cost more time than the runs save.
 fuzz:
 	@tools/deps test
 	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_SANITIZE=address,undefined \
-	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=RelWithDebInfo --log-level=NOTICE
+	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_CXX_FLAGS_RELEASE='$(if $(RUNS),-O0,-O2) -g1' --log-level=NOTICE
 	@ninja -C build-fuzz
 	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(or $(SEED),0) $(RUNS)
 
