@@ -38,7 +38,7 @@ def key():
 @pytest.fixture(scope="module")
 def release(tmp_path_factory, key):
     out = tmp_path_factory.mktemp("release") / "out"
-    run([ROOT / "tools/release", out, "--series", "10.11", "--plugin", LIBRARY, "--dirty", "--twice"], key)
+    run([ROOT / "tools/release", out, "--series", "10.11", "--plugin", LIBRARY, "--dirty"], key)
     return out
 
 
@@ -94,7 +94,8 @@ def test_an_image_has_no_names_of_its_build(tmp_path):
 
 
 def test_another_machine_compares_its_own(release, tmp_path):
-    """On a machine without the key. If a release differs in two files, exactly those are reported."""
+    """On a machine without the key. If a release differs in two files, exactly those are reported: all others have the
+    same bytes as those of the first release."""
     make = [ROOT / "tools/release", tmp_path / "out", "--series", "10.11", "--plugin", LIBRARY, "--dirty", "--like"]
     sums = (release / "SHA256SUMS").read_text().splitlines(keepends=True)
     sums = [line for line in sums if "Release.gpg" not in line and "InRelease" not in line]
