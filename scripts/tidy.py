@@ -89,9 +89,15 @@ SEES = {
     | below("basics", "hosted/plans", "hosted/thd"),
     "engine/mariadb/hosted/writes": {"base", "contract", "engine/rows", "engine/sql", "engine/sql/packets"}
     | below("basics", "tables", "hosted/plans", "hosted/reads", "hosted/thd"),
+    "engine/mariadb/hosted/planned/forms": {"base", "contract", "engine/sql", "engine/sql/plans", "engine/sql/texts"}
+    | below("basics", "hosted/plans", "hosted/reads", "hosted/thd"),
+    "engine/mariadb/hosted/planned/joins": {"base", "contract", "engine/sql/texts"}
+    | SQL_PLANS
+    | below("basics", "hosted/planned/forms", "hosted/plans", "hosted/reads", "hosted/thd"),
     "engine/mariadb/hosted/planned": {"base", "contract", "engine/sql/texts"}
     | SQL_PLANS
-    | below("basics", "hosted/plans", "hosted/reads", "hosted/thd"),
+    | below("basics", "hosted/plans", "hosted/reads", "hosted/thd")
+    | below("hosted/planned/forms", "hosted/planned/joins"),
     "engine/mariadb/hosted": {"base", "contract", "engine", "engine/sql", "engine/sql/packets", "engine/sql/texts"}
     | below("basics", "hosted/planned", "hosted/plans", "hosted/reads", "hosted/thd", "hosted/writes"),
     "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/runs"}

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/mariadb/hosted/planned/known_functions.h"
+#include "engine/mariadb/hosted/planned/forms/known_functions.h"
 #include "engine/mariadb/hosted/planned/planned_form.h"
 #include "engine/sql/texts/plain_text.h"
 #include "engine/sql/plans/plan_values.h"

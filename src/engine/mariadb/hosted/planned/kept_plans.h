@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/mariadb/hosted/planned/kept_plan.h"
-#include "engine/mariadb/hosted/planned/plan_context.h"
+#include "engine/mariadb/hosted/planned/joins/kept_plan.h"
+#include "engine/mariadb/hosted/planned/joins/plan_context.h"
 #include "engine/mariadb/hosted/thd/home_thd.h"
 #include "engine/sql/plans/plan_store.h"
 

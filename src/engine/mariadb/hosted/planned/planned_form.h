@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/mariadb/hosted/plans/statement_plan.h"
-#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/planned/forms/form_parts.h"
 #include "engine/mariadb/hosted/planned/kept_plans.h"
 #include "engine/sql/plans/plan_judge.h"
 #include "engine/sql/plans/row_classes.h"

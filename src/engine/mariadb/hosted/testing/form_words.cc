@@ -2,7 +2,7 @@
 
 #include "engine/mariadb/hosted/testing/form_words.h"
 
-#include "engine/mariadb/hosted/planned/form_parts.h"
+#include "engine/mariadb/hosted/planned/forms/form_parts.h"
 #include "engine/mariadb/hosted/testing/value_words.h"
 #include "engine/mariadb/hosted/thd/lex_of_text.h"
 #include "engine/mariadb/hosted/writes/recognise_change.h"
