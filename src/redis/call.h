@@ -65,6 +65,16 @@ Op &answer(Call &call, Write write) {
   return answer_to(call.output, call, std::move(write));
 }
 
+/// Adds an op for `script`, which writes the reply, too.
+template <class T>
+Next begin_script(Call &call, T &script) {
+  Op &op = call.batch.add();
+  op.verb = Verb::script;
+  op.reply = &script;
+  op.script = &script;
+  return Next::go_on;
+}
+
 Next answer_ok(Call &call);
 Next answer_status(Call &call, Bytes text);
 Next answer_integer(Call &call, int64_t number);

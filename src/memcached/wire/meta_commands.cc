@@ -167,11 +167,16 @@ void parse_set(CommandLine &command) {
   check_opaque(command, flags);
 }
 
+/// Reads the key and the flags of a command without a value. False: it was refused.
+bool begin_change(CommandLine &command, ItemAction action, Flags &flags) {
+  command.request.ask(action);
+  return take_key(command, too_many_line) && read_flags(command, 2, any_flag_line, flags);
+}
+
 void parse_delete(CommandLine &command) {
   Request &request = command.request;
-  request.ask(ItemAction::erase);
   Flags flags;
-  if (!take_key(command, too_many_line) || !read_flags(command, 2, any_flag_line, flags)) return;
+  if (!begin_change(command, ItemAction::erase, flags)) return;
   request.item.compares = flags.has_cas;
   request.item.sets_cas = flags.has_new_cas;
   check_opaque(command, flags);
@@ -179,9 +184,8 @@ void parse_delete(CommandLine &command) {
 
 void parse_arithmetic(CommandLine &command) {
   Request &request = command.request;
-  request.ask(ItemAction::increment);
   Flags flags;
-  if (!take_key(command, too_many_line) || !read_flags(command, 2, any_flag_line, flags)) return;
+  if (!begin_change(command, ItemAction::increment, flags)) return;
   switch (flags.mode) {
     case '\0':
     case 'I':

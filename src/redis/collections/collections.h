@@ -98,6 +98,21 @@ Next read_collection(Call &call, const Place &place, Elements which, Type type, 
 /// Finds the members of a key, in the order of the list.
 Find find_members(Call &call, const Place &place, std::span<const Bytes> members);
 
+/// Reads the member that the command names after the key.
+template <class Tell>
+Next read_member(Call &call, Elements which, Type type, const Tell &tell) {
+  const Place place = place_of(call, call.arguments[1]);
+  const Find find{.key = element_key(call, place, Value::of(call.arguments[2])), .limit = 1};
+  return read_collection(call, place, which, type, find, tell);
+}
+
+/// Reads the members that it names there; `Each` answers one, as in NamedTell.
+template <class Each>
+Next read_members(Call &call, const Place &place, Elements which, Type type) {
+  const std::span<const Bytes> wanted = call.arguments.subspan(2);
+  return read_collection(call, place, which, type, find_members(call, place, wanted), NamedTell<Each>{wanted});
+}
+
 /// Answers the number of a key's elements.
 Next tell_length_of(Call &call, Type type);
 

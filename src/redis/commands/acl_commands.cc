@@ -26,10 +26,6 @@ std::string own_name(RedisSession &session) {
   return user.empty() ? "default" : user;
 }
 
-Next refuse_change(Call &call) {
-  return refuse(call, "ERR accounts are the server's: CREATE USER, GRANT and DROP USER change them");
-}
-
 void write_texts(Writer &writer, const std::vector<std::string> &texts) {
   writer.array(texts.size());
   for (const std::string &text : texts) writer.bulk(text);
@@ -141,20 +137,8 @@ Next acl_log(Call &call) {
   return Next::go_on;
 }
 
-Next acl_setuser(Call &call) {
-  return refuse_change(call);
-}
-
-Next acl_deluser(Call &call) {
-  return refuse_change(call);
-}
-
-Next acl_load(Call &call) {
-  return refuse_change(call);
-}
-
-Next acl_save(Call &call) {
-  return refuse_change(call);
+Next acl_refuse_change(Call &call) {
+  return refuse(call, "ERR accounts are the server's: CREATE USER, GRANT and DROP USER change them");
 }
 
 }  // namespace lower

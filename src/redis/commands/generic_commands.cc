@@ -50,23 +50,6 @@ class PresenceReply final : public KeyReply {
   Failure failure_ = Failure::none;
 };
 
-Next count_present(Call &call) {
-  const auto keys = call.arguments.subspan(1);
-  const std::span<const PresenceReply *> replies = call.arena().array<const PresenceReply *>(keys.size());
-  size_t count = 0;
-  PresenceReply *last = nullptr;
-  for (const Bytes key : keys) {
-    const Place place = place_of(call, key);
-    if (place.state != Place::State::there) continue;
-    last = call.arena().make<PresenceReply>(call, place);
-    replies[count++] = last;
-    add_find(call, place, place.open->table, *last);
-  }
-  if (last == nullptr) return answer_integer(call, 0);
-  last->all = replies.first(count);
-  return Next::go_on;
-}
-
 Bytes name_of(Type type) {
   switch (type) {
     case Type::none: break;
@@ -114,7 +97,28 @@ class DeleteWork final : public Work {
   const std::vector<Place> places_;
 };
 
-Next delete_keys(Call &call) {
+}  // namespace
+
+namespace lower {
+
+Next exists(Call &call) {
+  const auto keys = call.arguments.subspan(1);
+  const std::span<const PresenceReply *> replies = call.arena().array<const PresenceReply *>(keys.size());
+  size_t count = 0;
+  PresenceReply *last = nullptr;
+  for (const Bytes key : keys) {
+    const Place place = place_of(call, key);
+    if (place.state != Place::State::there) continue;
+    last = call.arena().make<PresenceReply>(call, place);
+    replies[count++] = last;
+    add_find(call, place, place.open->table, *last);
+  }
+  if (last == nullptr) return answer_integer(call, 0);
+  last->all = replies.first(count);
+  return Next::go_on;
+}
+
+Next del(Call &call) {
   std::vector<Place> places;
   for (const Bytes key : call.arguments.subspan(1)) {
     const Place place = place_of(call, key);
@@ -133,30 +137,10 @@ Next delete_keys(Call &call) {
   return begin_work(call, tables_of(call).keep<DeleteWork>(call, std::move(places)));
 }
 
-}  // namespace
-
-namespace lower {
-
-Next exists(Call &call) {
-  return count_present(call);
-}
-
-Next touch(Call &call) {
-  return count_present(call);
-}
-
 Next type(Call &call) {
   return read_key(call, call.arguments[1], [](Writer &writer, const KeyState *state, Row) {
     writer.status(name_of(state == nullptr ? Type::none : state->type));
   });
-}
-
-Next del(Call &call) {
-  return delete_keys(call);
-}
-
-Next unlink(Call &call) {
-  return delete_keys(call);
 }
 
 }  // namespace lower

@@ -270,6 +270,19 @@ const Command *command_with_keys(Call &call) {
   return nullptr;
 }
 
+/// Answers the keys of the command in the arguments; `write` writes one.
+template <class Write>
+Next answer_keys(Call &call, Write write) {
+  const Command *const command = command_with_keys(call);
+  if (command == nullptr) return Next::go_on;
+  answer(call, [command, arguments = call.arguments.subspan(2), write](Writer &writer) {
+    const std::vector<FoundKey> keys = keys_of(*command, arguments);
+    writer.array(keys.size());
+    for (const FoundKey &found : keys) write(writer, found);
+  });
+  return Next::go_on;
+}
+
 }  // namespace
 
 /// A container without a subcommand: only COMMAND is allowed.
@@ -336,29 +349,15 @@ Next command_list(Call &call) {
 }
 
 Next command_getkeys(Call &call) {
-  const Command *const command = command_with_keys(call);
-  if (command == nullptr) return Next::go_on;
-  answer(call, [command, arguments = call.arguments.subspan(2)](Writer &writer) {
-    const std::vector<FoundKey> keys = keys_of(*command, arguments);
-    writer.array(keys.size());
-    for (const FoundKey &found : keys) writer.bulk(found.key);
-  });
-  return Next::go_on;
+  return answer_keys(call, [](Writer &writer, const FoundKey &found) { writer.bulk(found.key); });
 }
 
 Next command_getkeysandflags(Call &call) {
-  const Command *const command = command_with_keys(call);
-  if (command == nullptr) return Next::go_on;
-  answer(call, [command, arguments = call.arguments.subspan(2)](Writer &writer) {
-    const std::vector<FoundKey> keys = keys_of(*command, arguments);
-    writer.array(keys.size());
-    for (const FoundKey &found : keys) {
-      writer.array(2);
-      writer.bulk(found.key);
-      write_key_flags(writer, found.flags);
-    }
+  return answer_keys(call, [](Writer &writer, const FoundKey &found) {
+    writer.array(2);
+    writer.bulk(found.key);
+    write_key_flags(writer, found.flags);
   });
-  return Next::go_on;
 }
 
 /// HELP of any container.

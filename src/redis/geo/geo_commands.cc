@@ -48,13 +48,11 @@ struct DistanceTell {
 template <class Each>
 Next tell_each(Call &call) {
   const Place place = place_of(call, call.arguments[1]);
-  const std::span<const Bytes> wanted = call.arguments.subspan(2);
-  if (wanted.empty())
+  if (call.arguments.size() == 2)
     return read_place(call, place, [](Writer &writer, const KeyState *state, Row) {
       state == nullptr || state->type == Type::zset ? writer.array(0) : writer.error(wrong_type);
     });
-  return read_collection(call, place, Elements::zsets, Type::zset, find_members(call, place, wanted),
-                         NamedTell<Each>{wanted});
+  return read_members<Each>(call, place, Elements::zsets, Type::zset);
 }
 
 /// `may_store`: the command may name a target among its options.

@@ -7,6 +7,7 @@
 #include "redis/registry/handlers.h"
 #include "redis/call_tables.h"
 #include "redis/wire/numbers.h"
+#include "redis/work/float_sum.h"
 
 namespace postern::redis {
 namespace {
@@ -44,35 +45,24 @@ class RowIncrement final : public RowEdit {
 class RowIncrementFloat final : public RowEdit {
  public:
   RowIncrementFloat(Call &call, const Place &place, const RowFields &fields, long double by)
-      : RowEdit(call, place, fields), by_(by) {
-    forget();
-  }
-  Bytes text() const { return {sum_, size_}; }
+      : RowEdit(call, place, fields), sum_(by) {}
+  Bytes text() const { return sum_.text(); }
 
  private:
   Decision change(Row row, Draft &next) override {
-    char room[20];
-    long double number = 0;
     const Value &now = row[position(0)];
-    if (!now.is_null() && !parse_long_double(text_of(now, room), number)) {
-      begin().error(not_a_hash_float);
+    if (now.is_null()) sum_.forget();
+    else if (const Bytes error = sum_.add_to(now, not_a_hash_float); !error.empty()) {
+      begin().error(error);
       return Decision::keep;
     }
-    number += by_;
-    if (std::isnan(number) || std::isinf(number)) {
-      begin().error(not_finite);
-      return Decision::keep;
-    }
-    size_ = print_long_double(sum_, number);
     next.set(position(0), Value::of(text()));
     return Decision::write;
   }
   void tell(Writer writer) override { writer.bulk(text()); }
-  void forget() override { size_ = print_long_double(sum_, by_); }
+  void forget() override { sum_.forget(); }
 
-  const long double by_;
-  size_t size_ = 0;
-  char sum_[number_bytes_max];
+  FloatSum sum_;
 };
 
 /// HINCRBY and HINCRBYFLOAT: `Number` is int64_t or long double.

@@ -154,14 +154,6 @@ void Conductor::take_back_messages() {
   messages_.clear();
 }
 
-Next begin_conductor(Call &call, Conductor &conductor) {
-  Op &op = call.batch.add();
-  op.verb = Verb::script;
-  op.reply = &conductor;
-  op.script = &conductor;
-  return Next::go_on;
-}
-
 /// Tries ops without their scripts, which are for obstacles and hardly ever needed.
 Task<> Conductor::try_plain(std::span<Op> ops) {
   bool again = false;

@@ -122,7 +122,4 @@ class Conductor : public Kept, public Script, public Reply {
   Step step_{};
 };
 
-/// Adds the op of a conductor.
-Next begin_conductor(Call &call, Conductor &conductor);
-
 }  // namespace postern::redis

@@ -33,7 +33,7 @@ Next call_function(Call &call, bool reads_only) {
                                                                  .arguments = rest.subspan(count),
                                                              },
                                                              wrong);
-  return begin_conductor(call, run);
+  return begin_script<Conductor>(call, run);
 }
 
 /// A command on all libraries.
@@ -324,7 +324,7 @@ class Restore final : public LibraryChange {
 
 template <class T, class... Arguments>
 Next begin(Call &call, Arguments... arguments) {
-  return begin_conductor(call, call.session.tables().keep<T>(call, arguments...));
+  return begin_script(call, call.session.tables().keep<T>(call, arguments...));
 }
 
 Next refuse_subcommand(Call &call) {

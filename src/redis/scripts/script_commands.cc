@@ -26,7 +26,7 @@ Next run_script(Call &call, bool by_name, bool reads_only) {
                                                                  .keys = rest.first(static_cast<size_t>(keys)),
                                                                  .arguments = rest.subspan(static_cast<size_t>(keys)),
                                                              });
-  return begin_conductor(call, run);
+  return begin_script<Conductor>(call, run);
 }
 
 /// SCRIPT LOAD.
@@ -77,7 +77,7 @@ Next evalsha_ro(Call &call) {
 }
 
 Next script_load(Call &call) {
-  return begin_conductor(call, call.session.tables().keep<LoadScript>(call));
+  return begin_script(call, call.session.tables().keep<LoadScript>(call));
 }
 
 // They run in order with other commands.

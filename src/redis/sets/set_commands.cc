@@ -129,16 +129,11 @@ Next smembers(Call &call) {
 }
 
 Next sismember(Call &call) {
-  const Place place = place_of(call, call.arguments[1]);
-  const Find find{.key = element_key(call, place, Value::of(call.arguments[2])), .limit = 1};
-  return read_collection(call, place, Elements::sets, Type::set, find, MemberTell{});
+  return read_member(call, Elements::sets, Type::set, MemberTell{});
 }
 
 Next smismember(Call &call) {
-  const Place place = place_of(call, call.arguments[1]);
-  const auto wanted = call.arguments.subspan(2);
-  const Find find = find_members(call, place, wanted);
-  return read_collection(call, place, Elements::sets, Type::set, find, NamedTell<MemberOfMany>{wanted});
+  return read_members<MemberOfMany>(call, place_of(call, call.arguments[1]), Elements::sets, Type::set);
 }
 
 }  // namespace lower

@@ -255,16 +255,11 @@ Next zcard(Call &call) {
 }
 
 Next zscore(Call &call) {
-  const Place place = place_of(call, call.arguments[1]);
-  const Find find{.key = element_key(call, place, Value::of(call.arguments[2])), .limit = 1};
-  return read_collection(call, place, Elements::zsets, Type::zset, find, ScoreTell{});
+  return read_member(call, Elements::zsets, Type::zset, ScoreTell{});
 }
 
 Next zmscore(Call &call) {
-  const Place place = place_of(call, call.arguments[1]);
-  const auto wanted = call.arguments.subspan(2);
-  const Find find = find_members(call, place, wanted);
-  return read_collection(call, place, Elements::zsets, Type::zset, find, NamedTell<ScoreOfMany>{wanted});
+  return read_members<ScoreOfMany>(call, place_of(call, call.arguments[1]), Elements::zsets, Type::zset);
 }
 
 Next zrank(Call &call) {

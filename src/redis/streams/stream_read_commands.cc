@@ -283,7 +283,11 @@ Next try_read(Call &call, Attempt *attempt) {
   return writes ? begin_work(call, read) : begin_reading_work(call, read);
 }
 
-Next read_or_wait(Call &call) {
+}  // namespace
+
+namespace lower {
+
+Next xread(Call &call) {
   Reads reads;
   if (!read_arguments(call, reads)) return Next::go_on;
   if (reads.timeout.empty()) return try_read(call, nullptr);
@@ -292,18 +296,6 @@ Next read_or_wait(Call &call) {
                                   .timeout = reads.timeout,
                                   .in_milliseconds = true,
                                   .attempt = try_read});
-}
-
-}  // namespace
-
-namespace lower {
-
-Next xread(Call &call) {
-  return read_or_wait(call);
-}
-
-Next xreadgroup(Call &call) {
-  return read_or_wait(call);
 }
 
 }  // namespace lower

@@ -8,16 +8,10 @@
 namespace postern::redis {
 namespace {
 
-/// The columns of the tables of streams, after the key and the group.
-constexpr uint32_t group_name = 1;
-constexpr uint32_t group_last = 2;
-constexpr uint32_t group_read = 4;
-constexpr uint32_t consumer_name = 2;
-constexpr uint32_t consumer_seen = 3;
-constexpr uint32_t pending_ms = 2;
-constexpr uint32_t pending_consumer = 4;
-constexpr uint32_t pending_delivered = 5;
-constexpr uint32_t pending_times = 6;
+// The columns of the tables of streams, after the key and the group.
+enum GroupColumn : uint32_t { group_name = 1, group_last = 2, group_read = 4 };
+enum ConsumerColumn : uint32_t { consumer_name = 2, consumer_seen = 3 };
+enum PendingColumn : uint32_t { pending_ms = 2, pending_consumer = 4, pending_delivered = 5, pending_times = 6 };
 
 /// Entries in a node of Redis's: `~` trims whole nodes.
 constexpr uint64_t entries_at_once = 100;

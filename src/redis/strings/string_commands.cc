@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -8,6 +7,7 @@
 #include "redis/strings/string_edit.h"
 #include "redis/wire/numbers.h"
 #include "redis/work/expiry_arguments.h"
+#include "redis/work/float_sum.h"
 
 namespace postern::redis {
 namespace {
@@ -163,35 +163,23 @@ Next increment(Call &call, int64_t by) {
 
 class IncrementFloatEdit final : public StringEdit {
  public:
-  IncrementFloatEdit(Call &call, const Place &place, long double by) : StringEdit(call, place), by_(by) {
-    forget();
-    if (!std::isinf(by)) create(Value::of(text()));
+  IncrementFloatEdit(Call &call, const Place &place, long double by) : StringEdit(call, place), sum_(by) {
+    if (sum_.is_finite()) create(Value::of(sum_.text()));
   }
 
  private:
   Decision change(const KeyState &now, StringDraft &next) override {
-    char room[20];
-    long double number = 0;
-    if (!parse_long_double(text_of(now.value, room), number)) {
-      begin().error(not_a_float);
+    if (const Bytes error = sum_.add_to(now.value, not_a_float); !error.empty()) {
+      begin().error(error);
       return Decision::keep;
     }
-    number += by_;
-    if (std::isnan(number) || std::isinf(number)) {
-      begin().error(not_finite);
-      return Decision::keep;
-    }
-    size_ = print_long_double(sum_, number);
-    next.set(Value::of(text()));
+    next.set(Value::of(sum_.text()));
     return Decision::write;
   }
-  void tell(Writer writer) override { std::isinf(by_) ? writer.error(not_finite) : writer.bulk(text()); }
-  void forget() override { size_ = print_long_double(sum_, by_); }
-  Bytes text() const { return {sum_, size_}; }
+  void tell(Writer writer) override { sum_.is_finite() ? writer.bulk(sum_.text()) : writer.error(not_finite); }
+  void forget() override { sum_.forget(); }
 
-  const long double by_;
-  size_t size_ = 0;
-  char sum_[number_bytes_max];
+  FloatSum sum_;
 };
 
 // --- parts of strings

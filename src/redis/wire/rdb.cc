@@ -7,12 +7,8 @@
 namespace postern::redis::rdb {
 namespace {
 
-// The first two bits of a length.
-constexpr uint8_t bits_6 = 0;
-constexpr uint8_t bits_14 = 1;
-constexpr uint8_t wide = 2;
-constexpr uint8_t wide_32 = 0x80;
-constexpr uint8_t wide_64 = 0x81;
+// The first two bits of a length, or all eight of a wide one.
+enum LengthMark : uint8_t { bits_6 = 0, bits_14 = 1, wide = 2, wide_32 = 0x80, wide_64 = 0x81 };
 constexpr uint64_t lzf_encoding = 3;
 
 constexpr std::array<uint64_t, 256> make_crc_table() {

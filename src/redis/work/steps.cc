@@ -70,11 +70,7 @@ void Steps::give_back() {
 }
 
 Next begin_work(Call &call, Steps &steps) {
-  Op &op = call.batch.add();
-  op.verb = Verb::script;
-  op.reply = &steps;
-  op.script = &steps;
-  return Next::go_on;
+  return begin_script(call, steps);
 }
 
 Next begin_reading_work(Call &call, Steps &steps) {

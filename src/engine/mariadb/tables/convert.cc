@@ -204,14 +204,21 @@ Fit place_timestamp(THD *thd, Field *field, const MYSQL_TIME &given, date_mode_t
   return fit_of(pack_time(&stored), pack_time(&given));
 }
 
+/// The date or time in the text; without one, zero of this type.
+template <class Options>
+MYSQL_TIME moment_in(THD *thd, Bytes text, const Options &how, enum_mysql_timestamp_type type) {
+  Temporal::Warn warnings;
+  const Temporal_hybrid read(thd, &warnings, text.data(), text.size(), &my_charset_latin1, how);
+  MYSQL_TIME moment;
+  set_zero_time(&moment, type);
+  if (read.is_valid_temporal()) read.copy_valid_value_to_mysql_time(&moment);
+  return moment;
+}
+
 /// SQL compares with the date and time it reads from the text; without one, with zero.
 Fit place_datetime(THD *thd, Field *field, Bytes text) {
   const Datetime::Options_cmp how(thd);
-  Temporal::Warn warnings;
-  const Temporal_hybrid read(thd, &warnings, text.data(), text.size(), &my_charset_latin1, how);
-  MYSQL_TIME given;
-  set_zero_time(&given, MYSQL_TIMESTAMP_DATETIME);
-  if (read.is_valid_temporal()) read.copy_valid_value_to_mysql_time(&given);
+  MYSQL_TIME given = moment_in(thd, text, how, MYSQL_TIMESTAMP_DATETIME);
   given.time_type = MYSQL_TIMESTAMP_DATETIME;
   if (field->type() == MYSQL_TYPE_TIMESTAMP) return place_timestamp(thd, field, given, how);
   return place_moment(thd, field, given, how);
@@ -219,11 +226,7 @@ Fit place_datetime(THD *thd, Field *field, Bytes text) {
 
 Fit place_time(THD *thd, Field *field, Bytes text) {
   const Time::Options_cmp how(thd);
-  Temporal::Warn warnings;
-  const Temporal_hybrid read(thd, &warnings, text.data(), text.size(), &my_charset_latin1, how);
-  MYSQL_TIME given;
-  set_zero_time(&given, MYSQL_TIMESTAMP_TIME);
-  if (read.is_valid_temporal()) read.copy_valid_value_to_mysql_time(&given);
+  MYSQL_TIME given = moment_in(thd, text, how, MYSQL_TIMESTAMP_TIME);
   if (given.time_type != MYSQL_TIMESTAMP_TIME) {
     int lost = 0;
     const Time time_of_day(&lost, &given, 0);
