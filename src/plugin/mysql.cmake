@@ -5,6 +5,9 @@ add_library(postern_plugin OBJECT mysql_plugin.cc doors.cc handlersocket_plugin.
 target_compile_definitions(postern_plugin PRIVATE POSTERN_VERSION="${PROJECT_VERSION}")
 target_link_libraries(postern_plugin PUBLIC server_plugin_api
   postern_engine postern_handlersocket postern_memcached postern_redis postern_redis_work postern_door postern_net postern_contract postern_base)
+if(POSTERN_QUICK_BUILD)
+  postern_compile_together(postern_plugin)
+endif()
 
 add_library(postern MODULE $<TARGET_OBJECTS:postern_plugin>)
 target_link_libraries(postern PRIVATE postern_plugin postern_engine_mysql)
