@@ -172,19 +172,22 @@ else
 # should not fail for an older fault, nor on a faster machine. The other servers are fetched while the compiler works;
 # tests that need one wait for it, and try again if that failed. If no mirror has 11.8 or MySQL completely, tools/server
 # says so, and its tests are left out. Beside steps that mostly wait, others use the processors: their output follows.
+TIMED := scripts/timed
 test:
 	@tools/deps test
 	@tools/deps clients
 	@mkdir -p build
-	@$(MAKE) --no-print-directory tidy >build/tidy.log 2>&1 & tidied=$$!; \
-	  $(MAKE) --no-print-directory server; wait $$tidied || { cat build/tidy.log; exit 1; }
+	@$(TIMED) server $(SHELL) $(.SHELLFLAGS) '$(MAKE) --no-print-directory tidy >build/tidy.log 2>&1 & tidied=$$!; \
+	  $(MAKE) --no-print-directory server; wait $$tidied || { cat build/tidy.log; exit 1; }'
 	@(SERIES=11.8 tools/server fetch; tools/server mysql) >build/fetched.log 2>&1 &
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory counts
-	@$(MAKE) --no-print-directory fuzz SEED=2010 RUNS=10000
+	@$(TIMED) build $(MAKE) --no-print-directory build
+	@$(TIMED) unit $(MAKE) --no-print-directory unit
+	@$(TIMED) lint $(MAKE) --no-print-directory lint
+	@$(TIMED) counts $(MAKE) --no-print-directory counts
+	@$(TIMED) fuzz $(MAKE) --no-print-directory fuzz SEED=2010 RUNS=10000
 	@SERIES=11.8 tools/server fetch || [ $$? = 3 ]
-	@if tools/server mysql; then $(MAKE) --no-print-directory part-built SERVER=mysql; fi
+	@if tools/server mysql; then $(TIMED) part-built $(MAKE) --no-print-directory part-built SERVER=mysql; fi
+	@[ ! -f build-11.8/server/server.env ] || $(TIMED) "for series" $(MAKE) --no-print-directory for-integration SERIES=11.8
 	@: >build/part.log; [ ! -f build-mysql/$(PLUGIN) ] || $(MAKE) --no-print-directory part-tests SERVER=mysql >build/part.log 2>&1 & part=$$!; \
 	  failed=; [ ! -f build-11.8/server/server.env ] || $(MAKE) --no-print-directory series SERIES=11.8 || failed=1; \
 	  wait $$part || failed=1; cat build/part.log; [ -z "$$failed" ]

@@ -21,7 +21,7 @@ import subprocess
 
 import pytest
 
-from support import rerunning
+from support import processors, rerunning
 from support.on_mysql import MysqlServer
 from support.server import ON_MYSQL, ORIGINAL, ROOT, Server, name_of, original_plugin, sandbox
 
@@ -51,6 +51,7 @@ def end(servers):
 
 def pytest_terminal_summary(terminalreporter):
     rerunning.show_failures(terminalreporter)
+    processors.show_idle(terminalreporter)
 
 
 class Factory:
