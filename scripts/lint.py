@@ -5,7 +5,7 @@ A clean source is checked again only when it, a header of ours that it includes,
 changed: BUILD_FOLDER/lint holds a mark for each. Needs a finished build, and takes include paths from ninja.
 Without --all it leaves out sources that include the server's headers. Prints every finding and exits 1 if there is one.
 
-Most of the time goes into the headers of the standard library, so sources of a folder are checked together. If
+Most of the time goes into the headers of the standard library, so neighbouring sources are checked together. If
 anything is found, each half is checked, because it may be only a clash of two names."""
 import concurrent.futures
 import hashlib
@@ -61,14 +61,23 @@ def mark_of(entry, files):
 
 
 def batches(commands, wanted):
-    """The wanted sources, grouped by compile command."""
+    """The wanted sources, grouped by compile command apart from the folders of headers, neighbours together."""
     alike = {}
-    for path in wanted:
-        how = re.sub(r" -o \S+| -c \S+| -M[TF] \S+", "", commands[path]["command"])
-        alike.setdefault((how, path.parent), []).append(path)
+    for path in sorted(wanted):
+        how = re.sub(r" -I\S+| -o \S+| -c \S+| -M[TF] \S+", "", commands[path]["command"])
+        alike.setdefault(how, []).append(path)
     for paths in alike.values():
         count = -(-len(paths) // TOGETHER_MAX)
-        yield from (paths[i::count] for i in range(count))
+        size = -(-len(paths) // count)
+        yield from (paths[i : i + size] for i in range(0, len(paths), size))
+
+
+def with_all_folders(paths, commands):
+    """The first source's compile command, with the folders of headers of all."""
+    folders = dict.fromkeys(folder for path in paths for folder in re.findall(r" -I\S+", commands[path]["command"]))
+    entry = commands[paths[0]]
+    program, _, rest = re.sub(r" -I\S+", "", entry["command"]).partition(" ")
+    return {**entry, "command": f"{program}{''.join(folders)} {rest}"}
 
 
 def tidy(folder, path, entry):
@@ -88,7 +97,7 @@ def tidy(folder, path, entry):
 
 def lint(folder, paths, commands, marks):
     """True if the sources are clean, all together or else each half."""
-    entry = commands[paths[0]]
+    entry = with_all_folders(paths, commands)
     if len(paths) == 1:
         said = tidy(folder, paths[0], entry)
         print(said, end="", flush=True)
