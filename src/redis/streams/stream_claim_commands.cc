@@ -214,8 +214,8 @@ bool read_autoclaim(Call &call, Claim &claim) {
   constexpr int64_t redis_count_max = INT64_MAX / 16;
   for (size_t at = 6; at < arguments.size(); ++at) {
     if (is_word(arguments[at], "count") && at + 1 < arguments.size()) {
-      if (!parse_integer(arguments[++at], claim.count)) return refused(call, not_an_integer);
-      if (claim.count < 1 || claim.count > redis_count_max) return refused(call, "ERR COUNT must be > 0");
+      if (!parse_integer(arguments[++at], claim.count) || claim.count < 1 || claim.count > redis_count_max)
+        return refused(call, "ERR COUNT must be > 0");
       claim.count = std::min(claim.count, count_max);
     } else if (is_word(arguments[at], "justid")) {
       claim.tells_ids = true;

@@ -297,7 +297,9 @@ bool read_start(Call &call, bool creates, GroupStart &start) {
     }
   }
   start.at_end = arguments[4] == "$";
-  if (start.at_end || parse_stream_end(arguments[4], 0, start.id)) return true;
+  // XGROUP SETID takes `-` and `+`, too.
+  const bool is_id = creates ? parse_stream_id(arguments[4], 0, start.id) : parse_stream_end(arguments[4], 0, start.id);
+  if (start.at_end || is_id) return true;
   refuse(call, "ERR Invalid stream ID specified as stream command argument");
   return false;
 }

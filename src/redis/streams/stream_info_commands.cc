@@ -247,10 +247,15 @@ namespace lower {
 
 Next xinfo_stream(Call &call) {
   const std::span<const Bytes> arguments = call.arguments;
-  const auto wrong = [&call] {
-    std::string text = "ERR unknown subcommand or wrong number of arguments for '";
-    text.append(told_of(call.arguments[1], 128)).append("'. Try XINFO HELP.");
-    return refuse(call, text);
+  // Redis looks the key up first.
+  const auto wrong = [&call, arguments] {
+    return read_key(call, arguments[2], [name = arguments[1]](Writer &writer, const KeyState *state, Row) {
+      if (state == nullptr) return writer.error(no_such_key);
+      if (state->type != Type::stream) return writer.error(wrong_type);
+      std::string text = "ERR unknown subcommand or wrong number of arguments for '";
+      text.append(told_of(name, 128)).append("'. Try XINFO HELP.");
+      writer.error(text);
+    });
   };
   if (arguments.size() == 3) return begin_reading<TellStream>(call, arguments[2], tell_no_such_key);
   if (!is_word(arguments[3], "full") || (arguments.size() != 4 && arguments.size() != 6)) return wrong();

@@ -6,7 +6,7 @@ import re
 import pytest
 from support.recorded import PLACE, commands_of, shown, words_of
 
-FILES = sorted(path.stem for path in PLACE.glob("*.txt") if not path.stem.startswith("types_"))
+FILES = sorted(path.stem for path in PLACE.glob("*.txt") if not path.stem.startswith(("edges_", "types_")))
 
 # Commands in scripts and in aborted transactions are counted differently, see grammar.md.
 OTHER_STATISTICS = {"scripts", "transactions"}
