@@ -116,12 +116,16 @@ class Writes:
             rows = [(f"c{one}", one) for one in (number, number + 1, self.random.randrange(1, 310))]
             rows = rows[: self.random.choice((1, 2, 3))]
             some = f"(c, u) IN ({', '.join(['(?, ?)'] * len(rows))})"
+            if self.random.random() < 0.5:
+                some = f"({' OR '.join(['(c = ? AND u = ?)'] * len(rows))})"
             return some, [value for row in rows for value in row]
         if kind >= 9:
             # Close to each other, so that statements change each other's rows.
             numbers = [number + self.random.randrange(-3, 4) for _ in range(self.random.choice((2, 3, 5)))]
             column, values = self.random.choice((("id", numbers), ("k", [f"k{one}" for one in numbers])))
             some = f"{column} IN ({', '.join('?' * len(values))})"
+            if self.random.random() < 0.3:
+                some = f"({' OR '.join([f'{column} = ?'] * len(values))})"
             return (f"{some} AND t < ?", [*values, self.random.choice((10, 200))]) if kind == 9 else (some, values)
         if kind == 8:
             return "k = ?", [literal_of(f"k{number}", self.random)]
@@ -248,6 +252,8 @@ class Writes:
             if self.random.random() < 0.5:
                 return f"{change} WHERE a = ? AND b IN (?, ?, ?)", [*values, number, *keys]
             values += [one for key in keys for one in (number + self.random.randrange(2), key)]
+            if self.random.random() < 0.5:
+                return f"{change} WHERE (a = ? AND b = ?) OR (a = ? AND b = ?) OR (a = ? AND ? = b)", values
             return f"{change} WHERE (a, b) IN ((?, ?), (?, ?), (?, ?))", values
         if kind == 2 and self.random.random() < 0.5:
             return self.locking_walk()

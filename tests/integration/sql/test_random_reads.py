@@ -76,6 +76,8 @@ class Reads:
         if kind == 0:
             count = self.random.randrange(1, 5)
             values += [self.value(column) for _ in range(count)]
+            if self.random.random() < 0.4:
+                return f"({' OR '.join([f'{column} = ?'] * count)})"
             return f"{column} IN ({', '.join('?' * count)})"
         if kind == 1:
             values += [self.value(column), self.value(column)]
@@ -97,6 +99,9 @@ class Reads:
         columns = self.random.choice((("a", "b"), ("a", "b"), ("b", "a"), ("id", "a"), ("a", "b", "id"), ("c", "n")))
         rows = [[self.value(column) for column in columns] for _ in range(self.random.randrange(1, 5))]
         places = ", ".join([f"({', '.join('?' * len(columns))})"] * len(rows))
+        if self.random.random() < 0.4:
+            either = " OR ".join(["(" + " AND ".join(f"{column} = ?" for column in columns) + ")"] * len(rows))
+            return f"{where} AND ({either})", values + [value for row in rows for value in row]
         return f"{where} AND ({', '.join(columns)}) IN ({places})", values + [value for row in rows for value in row]
 
     def read(self):

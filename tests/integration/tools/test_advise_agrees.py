@@ -22,6 +22,8 @@ SELECT name FROM users WHERE id = 1 AND name LIKE '%a%'
 SELECT name FROM users WHERE id = 1 AND created_at IS NULL
 SELECT name FROM users WHERE id = 1 AND visits > city_id
 SELECT NULL FROM users WHERE id = 1 FOR UPDATE
+DELETE FROM order_items WHERE (order_id = 1 AND line_no = 2) OR (order_id = 3 AND line_no = 4)
+UPDATE users SET visits = 1 WHERE id = 1 OR id = 2
 SELECT name FROM users WHERE id = 1 AND visits
 SELECT name FROM users WHERE NOT visits AND id = 1
 SELECT name FROM users WHERE id = 1 AND (visits = NULL OR (NULL IS NULL AND created_at IS NULL))

@@ -248,13 +248,30 @@ class Reader:
     def _alternatives(self, node: Any) -> bool:
         """id = 1 OR id = 2 is a list, too."""
         parts = alternatives(node)
-        names = set()
-        for part in parts:
-            name = self.column(part.this) if isinstance(part, exp.EQ) and is_value(part.expression) else None
-            names.add(name)
-        self.found.unserved = "OR: write it as IN"
-        [name] = names if len(names) == 1 else [None]
-        return bool(name) and self._listed(str(name), node, len(parts))
+        rows = [self._equalities(part) for part in parts]
+        names = rows[0]
+        if not names or rows.count(names) < len(rows) or len(set(names)) < len(names):
+            self.found.unserved = "OR"
+            return False
+        if len(names) > 1:
+            self.found.listed_together |= set(names)
+            return True
+        return self._listed(names[0], node, len(parts))
+
+    def _equalities(self, node: Any) -> List[str]:
+        """The columns of c = 1 AND d = 2, in this order; empty if there is something else."""
+        node = bare(node)
+        if isinstance(node, exp.And):
+            left, right = self._equalities(node.this), self._equalities(node.expression)
+            return left + right if left and right else []
+        if not isinstance(node, exp.EQ):
+            return []
+        for column, value in ((node.this, node.expression), (node.expression, node.this)):
+            name = self.column(column)
+            if name and is_value(value):
+                self._note_value(name, value)
+                return [name]
+        return []
 
     def _range(self, node: Any) -> bool:
         name = None

@@ -4,19 +4,28 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/mariadb/hosted/reads/read_form.h"
 #include "engine/mariadb/hosted/reads/recognise.h"
 #include "engine/mariadb/basics/server.h"
+#include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/plans/why_not.h"
 
 namespace postern::mariadb {
 
 /// The maximum of values in a statement; a statement with thousands gains little from a form.
 inline constexpr size_t plan_values_max = 256;
+/// A form is kept for long, so it must be small.
+inline constexpr size_t conditions_max = 32;
 
 inline std::string text_of(const LEX_CSTRING &name) {
   return {name.str, name.length};
+}
+
+inline bool same_column(const std::string &a, const std::string &b) {
+  return compat::same_name(system_charset_info, a.c_str(), b.c_str());
 }
 
 /// Used once.
@@ -38,6 +47,8 @@ class Recogniser {
   std::optional<WhyNot> add_truth(Item *flag, FormTest test);
   std::optional<bool> truth_of(Item *item) const;
   std::optional<WhyNot> read_where(Item *item);
+  std::optional<WhyNot> read_either(Item_cond &any);
+  bool equalities(Item *item, std::vector<std::pair<Item *, Item *>> &found) const;
   std::optional<WhyNot> read_comparison(Item_func &function);
   std::optional<WhyNot> read_rows(FormTest test, Item **rows, uint count);
   std::optional<WhyNot> read_order(SELECT_LEX &select);
