@@ -125,14 +125,18 @@ bool Waiters::wait_for(uint8_t database, Bytes key) const {
   return queues_.contains(name_of(Type::list, place, name)) || queues_.contains(name_of(Type::zset, place, name));
 }
 
-void Waiters::tell(const FedKeys &keys, const Servings &servings) {
+/// Without memory it wakes fewer, which then find the elements when they poll their keys.
+void Waiters::tell(const FedKeys &keys, const Servings &servings) noexcept {
   if (!any()) return;
   const std::lock_guard guard(mutex_);
-  std::string name;
-  keys.visit([&](Bytes key) {
-    for (const Type type : {Type::list, Type::zset}) tell_first(name_of(type, key, name), servings);
-    tell_all(name_of(Type::stream, key, name));
-  });
+  try {
+    std::string name;
+    keys.visit([&](Bytes key) {
+      for (const Type type : {Type::list, Type::zset}) tell_first(name_of(type, key, name), servings);
+      tell_all(name_of(Type::stream, key, name));
+    });
+  } catch (const std::bad_alloc &) {
+  }
 }
 
 void Waiters::tell_first(const std::string &name, const Servings &servings) noexcept {

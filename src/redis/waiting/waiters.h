@@ -150,7 +150,7 @@ class Waiters {
   /// Whether any client waits for elements of that key, of any type. Any thread.
   bool wait_for(uint8_t database, Bytes key) const;
   /// Wakes the waiters, which then hold back `servings`. Called after the push is committed. Any thread.
-  void tell(const FedKeys &keys, const Servings &servings);
+  void tell(const FedKeys &keys, const Servings &servings) noexcept;
   /// Whether no waiter holds it back any more. Any thread.
   bool is_over(const Serving &serving) const;
   /// Its client no longer waits for it; `late`: it waited too long, and no other client shall wait for the same
