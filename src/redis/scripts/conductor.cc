@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "contract/unit_replies.h"
@@ -135,6 +136,7 @@ Task<Bytes> Conductor::carry_out(const Command &command, std::span<const Bytes> 
     }
     at = end;
   }
+  if (room_->reply.broken()) throw std::bad_alloc();
   retain_messages(command);
   co_return room_->reply.written_since(0);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -134,6 +135,7 @@ const Command *ScriptRun::checked_command(std::span<const Bytes> arguments) {
   const auto refuse = [this](Bytes text) -> const Command * {
     refusal_.rewind(0);
     Writer(refusal_, resp()).error(text);
+    if (refusal_.broken()) throw std::bad_alloc();
     interpreter_->answer(refusal_.written_since(0));
     return nullptr;
   };

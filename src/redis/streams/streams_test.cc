@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/limits.h"
+#include "base/pool.h"
 #include "redis/testing/fake_keyspace.h"
 #include "redis/streams/stream_work.h"
 #include "redis/testing/redis_test_fixture.h"
@@ -29,6 +31,16 @@ std::string entry(const std::string &id, const std::string &field, const std::st
 
 std::string of_stream(const std::string &key, const std::string &entries) {
   return "*1\r\n*2\r\n" + bulk(key) + entries;
+}
+
+// The answer was left out, and the next one was taken for it.
+TEST_F(RedisStreams, AnAnswerWithoutMemoryEndsTheConnection) {
+  ask("xadd s 1-1 a " + std::string(50'000, 'x'));
+  ask("xadd s 1-2 a " + std::string(50'000, 'x'));
+  pool::set_large_bytes_max(pool::large_bytes());
+  EXPECT_EQ(ask("xrange s - +\r\nping", 1), "");
+  pool::set_large_bytes_max(limits::buffer_bytes_max);
+  EXPECT_TRUE(connection(1).closed());
 }
 
 TEST_F(RedisStreams, EntriesStandInOrder) {

@@ -48,6 +48,7 @@ void Steps::done(const Outcome &outcome) {
   if (failure_ == Failure::none) {
     // Nothing was released, so all written bytes are still there.
     output_.put(answer_.written_since(answer_start_));
+    if (answer_.broken()) output_.set_broken();
     output_.note_errors(answer_.take_errors());
     if (erased_ != nullptr) erased_to_->all = std::move(erased_->all);
     return give_back();
