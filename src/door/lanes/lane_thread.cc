@@ -1,10 +1,12 @@
 #include "door/lanes/lane_thread.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -34,11 +36,7 @@ void SlowLane::LaneThread::work() {
   if (duty_ != Duty::login) setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), duty_ == Duty::script ? 10 : 5);
   const ThreadIdentity who{
       .access = lane_.access_, .name = name_.c_str(), .wake_fd = wake_.fd(), .counters = &counters_};
-  try {
-    executor_ = lane_.engine_.attach(who, lane_.stop_);
-  } catch (const std::bad_alloc &) {
-    log::error("%s: out of memory", name_.c_str());
-  }
+  attach(who);
   if (executor_ != nullptr) {
     executor_->hide();
     while (!lane_.stop_.load(std::memory_order_acquire) && !executor_->server_stopping()) turn();
@@ -47,6 +45,22 @@ void SlowLane::LaneThread::work() {
   executor_.reset();
   lane_.thread_left();
   pool::drain();  // last: connections that die with the lane leave their blocks with this thread
+}
+
+/// Without memory it tries again: no other thread would take its place.
+void SlowLane::LaneThread::attach(const ThreadIdentity &who) {
+  constexpr int retry_ms = 100;
+  for (bool told = false; !lane_.stop_.load(std::memory_order_acquire);) {
+    try {
+      executor_ = lane_.engine_.attach(who, lane_.stop_);
+      return;
+    } catch (const std::bad_alloc &) {
+      if (!std::exchange(told, true)) log::error("%s: out of memory", name_.c_str());
+    }
+    pollfd woken{.fd = wake_.fd(), .events = POLLIN, .revents = 0};
+    ::poll(&woken, 1, retry_ms);
+    wake_.drain();
+  }
 }
 
 void SlowLane::LaneThread::turn() {

@@ -42,6 +42,8 @@ class SlowLane::LaneThread {
     return ": scanning, or waiting for a table";
   }
   void work();
+  /// Leaves no executor if the lane or the server stops.
+  void attach(const ThreadIdentity &who);
   void turn();
   void describe(bool working);
   void run(std::unique_ptr<SlowJob> job);
