@@ -217,6 +217,7 @@ void RowExecutor::begin(std::span<const Op> ops) {
 void RowExecutor::end_statement() {
   opening_.clear();
   clear_statement(thd());
+  thread_->show_text();
 }
 
 void RowExecutor::begin_statement() {
@@ -229,7 +230,6 @@ void RowExecutor::begin_statement() {
 
 void RowExecutor::rest_after_statement() {
   end_statement();
-  thread_->show_text();
   thd()->set_command(COM_SLEEP);
 }
 

@@ -22,6 +22,9 @@ Settlement RowExecutor::run_script(Op &op) {
     bool undo = false;
     settlement = run_steps(op, nullptr, undo);
     const bool left = op.progress != Progress::done;
+    // KILL of the thread ends a script that may compute for seconds. It would only compute anew.
+    if ((left || !settlement.lasted()) && thread_->killed() && script_of(op)->may_last())
+      settlement = {.failure = Failure::interrupted, .repeatable = false};
     // Ops left for later would be done twice.
     if (settlement.lasted() && left && cannot_be_undone(thd()))
       settlement = {.failure = Failure::table_busy, .repeatable = false};

@@ -296,6 +296,23 @@ def test_others_go_on_while_a_script_runs_and_it_can_be_killed(server, port):
         assert other.ask_raw("SCRIPT", "KILL").startswith(b"-NOTBUSY")
 
 
+# KILL gave the thread another identity, and the script ran again from its beginning. After its first command the process
+# list did not say any more what the thread did.
+@pytest.mark.parametrize("what", ["KILL", "KILL QUERY"])
+@pytest.mark.parametrize("endless", ["while true do end", "while true do redis.call('set', 'a', 1) end"])
+def test_kill_of_its_thread_ends_a_script(server, port, what, endless):
+    find = "SELECT id FROM information_schema.processlist WHERE state LIKE 'redis script%: running a script'"
+    with setting(server, "redis_script_time_limit", "0"), Client(port) as client, Client(port) as other:
+        other.ask("SET", "a", "old")
+        client.send(encode("EVAL", f"redis.call('set', 'a', 1) {endless}", "0"))
+        threads = []
+        until(lambda: threads.extend(server.query(find)) or threads)
+        server.execute(f"{what} {threads[0][0]}")
+        assert client.raw().startswith(b"-TRYAGAIN The request was interrupted")
+        assert other.ask("GET", "a") == b"old"
+        assert client.ask("EVAL", "return 1", "0") == 1
+
+
 # Endless scripts took all threads for long work, so nobody's DBSIZE or FLUSHALL was answered.
 def test_many_endless_scripts_stop_nobody_elses_commands(server, port):
     endless = encode("EVAL", "local n = 0 while true do n = n + 1 end", "0")

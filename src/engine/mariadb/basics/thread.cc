@@ -229,6 +229,10 @@ int64_t ServerThread::row_wait_ms() const {
   return std::min<int64_t>(seconds, 100'000'000) * 1000;
 }
 
+void ServerThread::show_text() {
+  thd_->proc_info = text_.now();
+}
+
 void ServerThread::describe(Bytes text) {
   thd_->proc_info = text_.set(text);
   show();

@@ -61,7 +61,7 @@ class ServerThread {
   /// Sets the text for the process list, which shows the thread from now on.
   void describe(Bytes text);
   /// Shows it again, after the server has shown its own text.
-  void show_text() {}
+  void show_text();
   /// Hides the thread from the process list until show(). KILL still finds it, and the server counts it. It must not
   /// write meanwhile.
   void hide();
