@@ -358,10 +358,10 @@ Next RedisSession::act(Call &call) {
 Next RedisSession::refuse_when_subscribed(Call &call) {
   stats_->note_rejected(call.command);
   transaction_.spoil();
-  std::string text = "ERR Can't execute '";
+  std::string text = "Can't execute '";
   text.append(call.command.name)
       .append("': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
-  return refuse(call, text);
+  return refuse(call, call.command.name == "exec" ? "EXECABORT Transaction discarded because of: " : "ERR ", text);
 }
 
 Next RedisSession::refuse_to_monitor(Call &call) {

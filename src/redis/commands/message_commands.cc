@@ -46,6 +46,7 @@ class ChangeSubscriptions final : public Kept, public Reply {
       if (!adds_) one.changed = subscriber() != nullptr && subscriber()->unsubscribe(kind_, one.name);
       one.count = count();
     }
+    count_ = count();
     note();
   }
 
@@ -62,7 +63,7 @@ class ChangeSubscriptions final : public Kept, public Reply {
       if (one.failed) return writer.error("OOM too many subscriptions");
       write(writer, one.name, one.count);
     }
-    if (told_.empty()) write(writer, std::nullopt, count());
+    if (told_.empty()) write(writer, std::nullopt, count_);
   }
   void restart() override {
     passage_.take_back();
@@ -120,6 +121,7 @@ class ChangeSubscriptions final : public Kept, public Reply {
   const bool adds_;
   const bool is_for_all_;
   std::vector<Told> told_;
+  size_t count_ = 0;  // commands that were pipelined after it may change it before it is answered
   bool applied_ = false;
   bool by_op_ = false;  // in EXEC
 };

@@ -39,6 +39,18 @@ TEST_F(RedisMessages, SubscribersHear) {
   EXPECT_EQ(ask(0, "publish a y"), ":0\r\n");
 }
 
+TEST_F(RedisMessages, WhatComesNextInAPipelineDoesNotCount) {
+  EXPECT_EQ(ask(1, "unsubscribe\r\npunsubscribe\r\nsubscribe a\r\npsubscribe b"),
+            "*3\r\n$11\r\nunsubscribe\r\n$-1\r\n:0\r\n*3\r\n$12\r\npunsubscribe\r\n$-1\r\n:0\r\n"
+            "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$10\r\npsubscribe\r\n$1\r\nb\r\n:2\r\n");
+}
+
+TEST_F(RedisMessages, ASubscriberThatExecutesHasNoTransaction) {
+  EXPECT_TRUE(ask(1, "subscribe a\r\nexec")
+                  .ends_with("-EXECABORT Transaction discarded because of: Can't execute 'exec': only (P|S)SUBSCRIBE / "
+                             "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context\r\n"));
+}
+
 TEST_F(RedisMessages, ShardChannelsAreNamesOfTheirOwn) {
   EXPECT_EQ(ask(1, "ssubscribe a"), "*3\r\n$10\r\nssubscribe\r\n$1\r\na\r\n:1\r\n");
   EXPECT_EQ(ask(2, "psubscribe *\r\nsubscribe a"),
