@@ -1,5 +1,5 @@
 """When the library runs out of memory, a command of the Redis door fails or its connection ends: until then each answer
-is to the client's next command, what was refused has changed nothing, and what was acknowledged is in the tables."""
+is to the client's next command, a refused command has changed nothing, and the rows are those of acknowledged ones."""
 import contextlib
 import os
 import random
@@ -129,7 +129,7 @@ class Counting(Peer):
         return told
 
     def read(self, client):
-        """A pipeline, whose answers must come in order."""
+        """The answers to a pipeline come in order."""
         marks = [str(self.random.random()) for _ in range(self.random.randrange(1, 20))]
         number, stream, table = self.keys
         client.send(

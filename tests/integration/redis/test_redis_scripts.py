@@ -297,7 +297,7 @@ def test_others_go_on_while_a_script_runs_and_it_can_be_killed(server, port):
 
 
 # KILL gave the thread another identity, and the script ran again from its beginning. After its first command the process
-# list did not say any more what the thread did.
+# list did not show its thread as one that runs a script.
 @pytest.mark.parametrize("what", ["KILL", "KILL QUERY"])
 @pytest.mark.parametrize("endless", ["while true do end", "while true do redis.call('set', 'a', 1) end"])
 def test_kill_of_its_thread_ends_a_script(server, port, what, endless):
