@@ -23,6 +23,7 @@
 #include "engine/mariadb/hosted/verification.h"
 #include "engine/mariadb/basics/told_waits.h"
 #include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/hosted/thd/serve_command.h"
 #include "engine/mariadb/hosted/thd/vio_hooks.h"
 
 namespace postern::mariadb {
@@ -67,14 +68,14 @@ bool HostedSession::serve(const Statement &statement) {
   std::optional<Verification> verification;
   if (std::exchange(to_be_verified_, false) && plan != nullptr) verification.emplace(asked, std::move(first_answer_));
   std::string answer;
-  const Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
-                                  verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
+  Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
+                            verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
   const uint64_t rows_read = thd->status_var.rows_read;
   const uint64_t changed = TransactionChanges::counted(thd);
   do {
     thd->net.reading_or_writing = 0;
     if (mysql_audit_release_required(thd)) mysql_audit_release(thd);
-    if (do_command(thd, true) != DISPATCH_COMMAND_SUCCESS || !thd_is_connection_alive(thd)) return false;
+    if (serve_command(thd, conversation) != DISPATCH_COMMAND_SUCCESS || !thd_is_connection_alive(thd)) return false;
     let_rest(thd);
   } while (thd->net.compress && thd->net.remain_in_buf != 0);
   const HeldForCluster held(thd);

@@ -10,6 +10,7 @@
 #include "engine/mariadb/hosted/plans/statement_plan.h"
 #include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
+#include "engine/mariadb/hosted/thd/serve_command.h"
 #include "engine/mariadb/hosted/verification.h"
 
 namespace postern::mariadb {
@@ -157,9 +158,9 @@ bool HostedSession::keep_house(const Statement &statement, const AnswerTools &to
   const Output::Mark answer = statement.output->mark();
   commit.begin();
   {
-    const Conversation conversation(thd->net.vio, statement.packet, *statement.output);
+    Conversation conversation(thd->net.vio, statement.packet, *statement.output);
     thd->net.reading_or_writing = 0;
-    is_over_ = do_command(thd, true) != DISPATCH_COMMAND_SUCCESS;
+    is_over_ = serve_command(thd, conversation) != DISPATCH_COMMAND_SUCCESS;
     thd->net.reading_or_writing = 1;
   }
   if (commit.is_unflushed()) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/input.h"
@@ -52,6 +53,10 @@ class Conversation {
   const st_vio *vio() const { return vio_; }
   /// Copies available bytes, at most `size`, and returns their number.
   size_t take(char *to, size_t size);
+  /// The bytes of the packet that the server has not read.
+  Bytes packet() const { return packet_; }
+  /// The same; the server does not read them any more.
+  Bytes take_packet() { return std::exchange(packet_, {}); }
   /// Whether the server has not read all of the packet.
   bool has_packet() const { return !packet_.empty(); }
   bool has_data() const { return !packet_.empty() || (rest_ != nullptr && rest_->unparsed_bytes() != 0); }
