@@ -48,6 +48,7 @@ class Batch {
   void add(Unit unit) { units_.push_back(unit); }
 
   std::span<Op> ops() { return ops_; }
+  std::span<const Op> ops() const { return ops_; }
   /// In order.
   std::span<const Unit> units() const { return units_; }
   /// Replaces the ops and units by the same ones in another order.

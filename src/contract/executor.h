@@ -170,6 +170,11 @@ class Executor {
   /// 26. What an account may do is looked at for each op; a privilege taken away holds within a second.
   ///     [ServerTables.DecidingTakesThePrivilegesOfItsChanges]
   virtual Settlement run(const Run &run) = 0;
+  /// run() for a turn's only op, a command of a server session that has no plan: it is done or left, and never lost.
+  /// `answer_may_wait`: see Run.
+  virtual void run_command(Op &op, bool answer_may_wait) {
+    if (!run({.ops = {&op, 1}, .answers_may_wait = answer_may_wait}).lasted()) op.progress = Progress::needs_own_run;
+  }
 
   /// About to sleep: hold no table, no metadata lock and no read view from here to the next run().
   virtual void idle() noexcept = 0;

@@ -16,6 +16,7 @@ TurnRuns::TurnRuns(const Context &context)
 void TurnRuns::run(Executor &executor, int64_t now_ms) {
   executor_ = &executor;
   now_ms_ = now_ms;
+  if (turn_->is_one_command()) return run_command();
   const std::span<Turn::Slice> all = turn_->slices();
   const size_t readers = context_.writes ? turn_->put_readers_first() : all.size();
   const std::span<Turn::Slice> writers = all.subspan(readers);
@@ -33,6 +34,21 @@ void TurnRuns::run(Executor &executor, int64_t now_ms) {
   if (!writers.empty()) keep_writers(writers);
 }
 
+/// What is left of run() for a turn of one command, which writes nothing that could go to the write lane. Its answer is
+/// sent when the turn ends, that is, at once.
+void TurnRuns::run_command() {
+  write_runs_.note_other_run();
+  const std::span<Turn::Slice> all = turn_->slices();
+  const std::span<Op> ops = turn_->ops_of(all.front());
+  if (times_.is_on()) times_.expect(ops);
+  executor_->run_command(ops.front(), answers_may_wait());
+  if (times_.is_on()) times_.note(ops);
+  if (context_.writes) write_runs_.note_readers(*turn_, all, now_ms_);
+  all.front().unflushed = ops.front().unflushed;
+  if (!ops.front().unflushed) return settle(all);
+  if (!give_away(0, 1)) all.front().connection->die();  // no other thread flushes for it
+}
+
 /// Runs the slices and notes times for the statements' forms.
 void TurnRuns::run_timed(std::span<Turn::Slice> slices, bool answers_may_wait) {
   if (times_.is_on()) times_.expect(turn_->ops_of_all(slices));
@@ -40,13 +56,12 @@ void TurnRuns::run_timed(std::span<Turn::Slice> slices, bool answers_may_wait) {
   if (times_.is_on()) times_.note(turn_->ops_of_all(slices));
 }
 
-/// Returns the number of settled slices. The others, after them, wait for a flush, which happens only on a worker with
-/// several clients: a lone client's commit is made by a thread without other work.
+/// Returns the number of settled slices. The others, after them, wait for a flush.
 inline size_t TurnRuns::run_readers(std::span<Turn::Slice> readers) {
-  const bool answers_may_wait = context_.write_lane != nullptr && context_.connections.count() > 1;
-  run_timed(readers, answers_may_wait);
+  const bool may_wait = answers_may_wait();
+  run_timed(readers, may_wait);
   if (context_.writes) write_runs_.note_readers(*turn_, readers, now_ms_);
-  const size_t settled = answers_may_wait ? turn_->put_unflushed_last(readers) : readers.size();
+  const size_t settled = may_wait ? turn_->put_unflushed_last(readers) : readers.size();
   settle(readers.first(settled));
   return settled;
 }

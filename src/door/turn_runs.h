@@ -81,6 +81,10 @@ class TurnRuns final : private Watcher {
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_at_home(const Turn::Slice &slice);
+  void run_command();
+  /// Whether answers may wait for a flush: only those of a worker with several clients, as a lone client's commit is
+  /// made by a thread without other work.
+  bool answers_may_wait() const { return context_.write_lane != nullptr && context_.connections.count() > 1; }
   void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
   void refuse_rest(Connection &connection, std::span<Op> left);
 

@@ -214,9 +214,11 @@ void Worker::collect_from(Connection &connection, const Turn::Slice &slice) {
 }
 
 void Worker::execute() {
-  if (runs_.turn().empty()) return tables_.note_no_run(*executor_, now_ms_);
-  runs_.run(*executor_, now_ms_);
-  tables_.note_run(*executor_, now_ms_);
+  // A lone command uses none of the executor's tables.
+  const bool uses_tables = !runs_.turn().empty() && !runs_.turn().is_one_command();
+  if (!runs_.turn().empty()) runs_.run(*executor_, now_ms_);
+  if (uses_tables) tables_.note_run(*executor_, now_ms_);
+  else tables_.note_no_run(*executor_, now_ms_);
 }
 
 }  // namespace postern::door

@@ -20,6 +20,12 @@ inline bool awaits_commit(const Op &op) {
 
 }  // namespace
 
+bool Turn::is_one_command() const {
+  if (batch_.size() != 1 || slices_.size() != 1) return false;
+  const Op &op = batch_.ops()[0];
+  return op.verb == Verb::statement && op.statement->plan == nullptr;
+}
+
 void Turn::add_put_off(const PutOff &left) {
   const size_t first = batch_.size();
   if (left.ops.size() > room() && first != 0) return;

@@ -64,6 +64,8 @@ class Turn {
 
   std::span<Slice> slices() { return slices_; }
   /// The ops of neighbouring slices.
+  /// Whether all it has is a command without a plan, which reads and writes nothing by this worker's own tables.
+  bool is_one_command() const;
   std::span<Op> ops_of_all(std::span<const Slice> slices) {
     const size_t first = slices.front().first;
     return batch_.ops().subspan(first, slices.back().first + slices.back().count - first);

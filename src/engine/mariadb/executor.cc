@@ -16,13 +16,22 @@ MariaExecutor::~MariaExecutor() {
   drop_kept_thds();
 }
 
+/// Gives up what other sessions wait for.
+inline void MariaExecutor::yield() {
+  if (plans_.empty() && reads_.empty()) return;
+  const uint64_t now_us = microsecond_interval_timer();
+  plans_.yield(now_us);
+  reads_.yield(now_us);
+}
+
 Settlement MariaExecutor::run(const Run &run) {
-  if (!plans_.empty() || !reads_.empty()) {
-    const uint64_t now_us = microsecond_interval_timer();
-    plans_.yield(now_us);
-    reads_.yield(now_us);
-  }
+  yield();
   return RowExecutor::run(run);
+}
+
+void MariaExecutor::run_command(Op &op, bool answer_may_wait) {
+  yield();
+  RowExecutor::run_command(op, answer_may_wait);
 }
 
 void MariaExecutor::idle() noexcept {

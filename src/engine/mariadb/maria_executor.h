@@ -20,12 +20,14 @@ class MariaExecutor final : public rows::RowExecutor {
 
   Settlement run(const Run &run) override;
   void idle() noexcept override;
+  void run_command(Op &op, bool answer_may_wait) override;
   int rest() noexcept override;
   void leave_thread() noexcept override { thread().leave(); }
   void enter_thread() noexcept override { thread().enter_again(); }
   void hide() noexcept override { thread().hide(); }
 
  private:
+  void yield();
   void prepare_thread() override;
   void execute_statement(Op &op) override;
   void execute_statement(Op &op, HostedSession &session);

@@ -3,7 +3,9 @@
 #include "engine/runs/row_executor.h"
 
 #include <algorithm>
+#include <ctime>
 #include <new>
+#include <utility>
 
 #include "engine/server/differences.h"
 #include "engine/server/failures.h"
@@ -94,11 +96,16 @@ Settlement RowExecutor::run_reading(const Run &run) {
 }
 
 /// Statements of sessions run in the sessions' own THDs: this thread's has no statement of its own, and opens no table.
-Settlement RowExecutor::run_sessions(const Run &run) {
+/// Its time is only shown, in the process list.
+inline void RowExecutor::begin_sessions() {
   counters_->add(Counter::batches);
-  order_.begin();
   if (thd()->killed) end_interruption(thd());  // KILL QUERY came when there was none
-  thd()->set_time();
+  if (const time_t now = ::time(nullptr); std::exchange(shown_time_, now) != now) thd()->set_time();
+}
+
+Settlement RowExecutor::run_sessions(const Run &run) {
+  begin_sessions();
+  order_.begin();
   Settlement settlement;
   try {
     execute_all(run, run.watcher);
@@ -112,6 +119,17 @@ Settlement RowExecutor::run_sessions(const Run &run) {
   }
   if (thd()->killed) end_interruption(thd());
   return settlement;
+}
+
+void RowExecutor::run_command(Op &op, bool answer_may_wait) {
+  op.progress = Progress::needs_own_run;
+  if (thread_->killed() && server_stopping()) return;
+  lane_ = Lane::turn;
+  answers_may_wait_ = answer_may_wait;
+  begin_sessions();
+  op.progress = Progress::done;
+  execute_statement(op);
+  if (thd()->killed) end_interruption(thd());
 }
 
 /// All writes are one statement and one transaction.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,7 @@ class RowExecutor : public Executor {
         writer_(who.counters, thread_->row_wait(), stop) {}
 
   Settlement run(const Run &run) override;
+  void run_command(Op &op, bool answer_may_wait) override;
   void idle() noexcept override;
   bool keeps_tables() const noexcept override {
     return tables_.any_open() || tables_.knows_much() || write_tables_.knows_much();
@@ -94,6 +96,7 @@ class RowExecutor : public Executor {
   Settlement run_unit(const Run &run);
   Settlement run_reading(const Run &run);
   Settlement run_sessions(const Run &run);
+  void begin_sessions();
   Settlement run_writing(const Run &run);
   void begin_row_waits();
   Settlement run_statement(const Run &run);
@@ -170,6 +173,7 @@ class RowExecutor : public Executor {
   Lane lane_ = Lane::turn;                            // the running batch's
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool answers_may_wait_ = false;                     // as Run's
+  time_t shown_time_ = 0;                             // in the process list
   bool not_ready_ = false;                            // whether the running batch is refused
   bool stopping_ = false;
 };
