@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -161,12 +162,20 @@ class Arena {
     from.pop_back();
   }
 
+  /// Only the arena makes further owners of a chunk: one that no Kept has any more is its own again.
+  static bool is_elsewhere(const Chunk &chunk) {
+    if (!chunk.kept || chunk.data.use_count() != 1) return chunk.kept;
+    std::atomic_thread_fence(std::memory_order_acquire);  // another thread may have used and released it
+    return false;
+  }
+
   [[gnu::noinline]] void drop_kept() {
     for (std::vector<Chunk> *const chunks : {&chunks_, &large_}) {
-      std::erase_if(*chunks, [this](const Chunk &chunk) {
+      for (Chunk &chunk : *chunks) {
+        chunk.kept = is_elsewhere(chunk);
         if (chunk.kept) bytes_ -= chunk.size;
-        return chunk.kept;
-      });
+      }
+      std::erase_if(*chunks, [](const Chunk &chunk) { return chunk.kept; });
     }
     any_kept_ = false;
   }
@@ -200,22 +209,34 @@ class Arena::Kept {
     for (const std::span some : {small, large})
       for (const Chunk &chunk : some)
         if (!charge.add(chunk.size)) return false;
-    std::unique_ptr<std::shared_ptr<char[]>[]> memory(new (std::nothrow)
-                                                          std::shared_ptr<char[]>[small.size() + large.size()]);
-    if (memory == nullptr) return false;
+    const size_t all = small.size() + large.size();
+    std::unique_ptr<std::shared_ptr<char[]>[]> memory;
+    if (all > 1) {
+      memory.reset(new (std::nothrow) std::shared_ptr<char[]>[all - 1]);
+      if (memory == nullptr) return false;
+    }
     size_t count = 0;
     for (const std::span some : {small, large}) {
       for (Chunk &chunk : some) {
-        memory[count++] = chunk.data;
+        (count == 0 ? first_ : memory[count - 1]) = chunk.data;
+        ++count;
         chunk.kept = arena.any_kept_ = true;
       }
     }
+    if (all == 0) first_.reset();
     memory_ = std::move(memory);
     charge_ = std::move(charge);
     return true;
   }
+  /// Keeps nothing any more.
+  void release() {
+    first_.reset();
+    memory_.reset();
+    charge_ = pool::Charge();
+  }
 
  private:
+  std::shared_ptr<char[]> first_;  // mostly the only one
   std::unique_ptr<std::shared_ptr<char[]>[]> memory_;
   pool::Charge charge_;
 };

@@ -64,6 +64,24 @@ TEST(Arena, KeptObjectsOutliveTheBatchAndTheArena) {
   EXPECT_EQ(numbers.back(), 7u);
 }
 
+TEST(Arena, MemoryThatIsNoLongerKeptIsUsedAgain) {
+  Arena arena;
+  Arena::Kept kept;
+  const void *const first = arena.make<int>(1);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(kept.keep(arena, {}, arena.mark()));
+    kept.release();
+    arena.clear();
+    EXPECT_EQ(arena.make<int>(i), first);
+  }
+  const size_t bytes = arena.bytes();
+  ASSERT_TRUE(kept.keep(arena, {}, arena.mark()));
+  arena.clear();
+  EXPECT_EQ(arena.bytes(), 0u) << "it is still kept";
+  EXPECT_NE(arena.make<int>(4), first);
+  EXPECT_EQ(arena.bytes(), bytes);
+}
+
 TEST(Arena, KeptObjectsAreCountedAndFewOfOtherRequests) {
   const size_t before = pool::large_bytes();
   Arena arena;

@@ -25,6 +25,11 @@ constexpr size_t chain_bytes = size_t{64} << 10;
 
 thread_local FreeList lists[recycled_classes];
 
+/// Not inlined: in a library each use of a thread_local calls a function for its address.
+[[gnu::noinline]] FreeList &list_of(size_t its) {
+  return lists[its];
+}
+
 template <size_t... size_class>
 constexpr std::array<Depot, sizeof...(size_class)> make_depots(std::index_sequence<size_class...>) {
   return {Depot(chain_bytes >> (size_class + first_class))...};
@@ -98,7 +103,7 @@ Block acquire(size_t bytes) {
   const size_t size = size_t{1} << size_class;
   if (size_class > last_recycled_class) return acquire_large(size);
   const auto its = static_cast<size_t>(size_class - first_class);
-  FreeList &list = lists[its];
+  FreeList &list = list_of(its);
   if (void *const block = list.take()) return {static_cast<char *>(block), size};
   if (depots[its].fill(list)) return {static_cast<char *>(list.take()), size};
   char *const data = static_cast<char *>(std::malloc(size));
@@ -109,7 +114,7 @@ void release(Block block) {
   if (block.data == nullptr || block.size < limits::block_bytes_min) return;
   if (block.size > limits::block_bytes_recycled_max) return release_large(block);
   const auto its = static_cast<size_t>(std::bit_width(block.size) - 1 - first_class);
-  FreeList &list = lists[its];
+  FreeList &list = list_of(its);
   if ((list.count + 1) * block.size > kept_bytes_per_class && !depots[its].relieve(list)) return std::free(block.data);
   list.add(block.data);
 }

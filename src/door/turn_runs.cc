@@ -141,7 +141,7 @@ void TurnRuns::leave_unanswered(const Turn::Slice &slice, std::span<Op> left) {
   left.front().reply->restart();
   connection.output.release();
   try {
-    turn_->put_off(slice, left);
+    turn_->put_off(slice, left, spare_put_off_);
     if (left.front().progress == Progress::paused && connection.output.above_high_water()) return;
     if (left.front().progress == Progress::deferred) return;
     context_.way_out.leave_turn(connection);

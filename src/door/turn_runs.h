@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/counters.h"
 #include "contract/executor.h"
@@ -67,11 +68,23 @@ class TurnRuns final : private Watcher {
   /// The write lane's results are settled like those of a turn; its clients may send further requests.
   void take_home(std::unique_ptr<WriteJob> job);
 
+  /// Takes the memory of requests that left a turn and are answered, for the next ones. Much is not kept.
+  void put_by(std::unique_ptr<PutOff> answered) {
+    constexpr size_t ops_max = 16;
+    if (answered == nullptr || answered->ops.capacity() > ops_max || answered->units.capacity() > ops_max) return;
+    answered->clear();
+    spare_put_off_ = std::move(answered);
+  }
+
   WriteRuns &write_runs() { return write_runs_; }
   /// The times of statements by form.
   TurnTimes &times() { return times_; }
 
  private:
+  void run_command();
+  /// Whether answers may wait for a flush: only those of a worker with several clients, as a lone client's commit is
+  /// made by a thread without other work.
+  bool answers_may_wait() const { return context_.write_lane != nullptr && context_.connections.count() > 1; }
   void run_timed(std::span<Turn::Slice> slices, bool answers_may_wait = false);
   size_t run_readers(std::span<Turn::Slice> readers);
   bool give_away(size_t readers, size_t unflushed);
@@ -81,16 +94,13 @@ class TurnRuns final : private Watcher {
   void send_ahead(Turn::Slice &slice, const Op &op);
   void settle(std::span<const Turn::Slice> slices);
   void settle_at_home(const Turn::Slice &slice);
-  void run_command();
-  /// Whether answers may wait for a flush: only those of a worker with several clients, as a lone client's commit is
-  /// made by a thread without other work.
-  bool answers_may_wait() const { return context_.write_lane != nullptr && context_.connections.count() > 1; }
   void leave_unanswered(const Turn::Slice &slice, std::span<Op> left);
   void refuse_rest(Connection &connection, std::span<Op> left);
 
   const Context context_;
   std::unique_ptr<WriteJob> turn_ = std::make_unique<WriteJob>();
   TurnsAway turns_away_;
+  std::unique_ptr<PutOff> spare_put_off_;
   WriteRuns write_runs_;
   TurnTimes times_;
   SlowLog slow_log_;

@@ -153,6 +153,7 @@ class Worker final : private WaitListener, private WayOut, public Home {
   uint32_t accepts_max_ = 1;  // in the next turn
   TurnClock clock_;
   StatementsHere statements_here_;
+  std::unique_ptr<SlowJob> spare_job_;  // for the next statement that leaves a turn
   ConnectionsShown shown_;
   Permit permit_;  // to run
   Sibling sibling_;

@@ -70,7 +70,7 @@ void Worker::begin_loop() {
 }
 
 void Worker::leave_turn(Connection &connection) {
-  auto job = std::make_unique<SlowJob>();
+  std::unique_ptr<SlowJob> job = spare_job_ != nullptr ? std::move(spare_job_) : std::make_unique<SlowJob>();
   connections_.send(connection);  // answers must not wait for unanswered requests
   job->work = connection.take_put_off();
   if (job->op().progress == Progress::paused) counters_.add(Counter::slow_finds);
@@ -134,7 +134,9 @@ void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
   const bool all_done = job->all_done();
   finish_job(*job);
   Connection &connection = *job->connection.release();
-  job.reset();
+  if (all_done) runs_.put_by(std::move(job->work));
+  *job = SlowJob();
+  spare_job_ = std::move(job);
   connections_.take_back(connection, all_done);
 }
 

@@ -17,6 +17,14 @@ struct PutOff {
   std::vector<Op> ops;
   std::vector<Unit> units;     ///< among these ops
   int64_t busy_since_ms = -1;  ///< since when the first one's table is held, or its row locked
+
+  /// Forgets them, and keeps the memory of the lists.
+  void clear() {
+    arena.release();
+    ops.clear();
+    units.clear();
+    busy_since_ms = -1;
+  }
 };
 
 }  // namespace postern::door

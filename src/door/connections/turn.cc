@@ -34,9 +34,9 @@ void Turn::add_put_off(const PutOff &left) {
     batch_.add(Unit{unit.first + static_cast<uint32_t>(first), unit.count, unit.atomic});
 }
 
-void Turn::put_off(const Slice &slice, std::span<const Op> left) {
+void Turn::put_off(const Slice &slice, std::span<const Op> left, std::unique_ptr<PutOff> &spare) {
   if (!slice.connection->has_put_off()) {
-    auto fresh = std::make_unique<PutOff>();
+    std::unique_ptr<PutOff> fresh = spare != nullptr ? std::move(spare) : std::make_unique<PutOff>();
     if (!fresh->arena.keep(batch_.arena(), slice.arena_from, slice.arena_to)) throw std::bad_alloc();
     slice.connection->put_off(std::move(fresh));
   }

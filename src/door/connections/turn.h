@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -63,9 +64,9 @@ class Turn {
   }
 
   std::span<Slice> slices() { return slices_; }
-  /// The ops of neighbouring slices.
   /// Whether all it has is a command without a plan, which reads and writes nothing by this worker's own tables.
   bool is_one_command() const;
+  /// The ops of neighbouring slices.
   std::span<Op> ops_of_all(std::span<const Slice> slices) {
     const size_t first = slices.front().first;
     return batch_.ops().subspan(first, slices.back().first + slices.back().count - first);
@@ -82,8 +83,9 @@ class Turn {
   /// Adds the ops that an earlier turn put off for the connection; none if the batch has other ops and too little room.
   /// In an empty batch they may exceed the bound, because a unit has none.
   void add_put_off(const PutOff &left);
-  /// Keeps the remaining ops of a slice, with their memory, as the connection's `put_off`. Throws std::bad_alloc.
-  void put_off(const Slice &slice, std::span<const Op> left);
+  /// Keeps the remaining ops of a slice, with their memory, as the connection's `put_off`: in `spare`, if that is one
+  /// and the connection has none. Throws std::bad_alloc.
+  void put_off(const Slice &slice, std::span<const Op> left, std::unique_ptr<PutOff> &spare);
 
   /// The units of neighbouring ops, with their positions among them. Valid until the next call.
   std::span<const Unit> units_of(std::span<const Op> ops) {

@@ -108,7 +108,6 @@ void finish_job(SlowJob &job) {
     connection.output.release();
     if (!job.all_done()) job.take_the_rest_along();
   }
-  job.work.reset();
 }
 
 void send_home(std::unique_ptr<SlowJob> job) {
