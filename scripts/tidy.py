@@ -100,7 +100,7 @@ SEES = {
     | below("hosted/planned/forms", "hosted/planned/joins"),
     "engine/mariadb/hosted": {"base", "contract", "engine", "engine/sql", "engine/sql/packets", "engine/sql/texts"}
     | below("basics", "hosted/planned", "hosted/plans", "hosted/reads", "hosted/thd", "hosted/writes"),
-    "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/runs"}
+    "engine/mariadb": {"base", "contract", "engine", "engine/sql", "engine/sql/texts", "engine/runs"}
     | below("basics", "tables", "accounts", "hosted", "hosted/planned", "hosted/reads", "hosted/thd", "hosted/writes"),
     "plugin": {"base", "net", "contract", "door", "door/connections", "engine", "redis/work"} | DOORS,
 }

@@ -115,6 +115,13 @@ struct Prospect {
   bool client_sends = false;
 };
 
+/// What a session knows of a text of which it has made a form, so that others need not read it again.
+struct TextFacts {
+  uint64_t kind = 0;     ///< the same for texts of one form; 0: it has no form, and nothing is known
+  bool changes = false;  ///< an UPDATE, DELETE, INSERT or REPLACE; else it is a SELECT
+  bool of_rows = false;  ///< it changes rows, or reads FROM tables
+};
+
 /// One command of a client to the server. Its views live as long as its op.
 struct Statement {
   ServerSession *session = nullptr;
@@ -131,6 +138,7 @@ struct Statement {
   /// Its text with a ? for each of `values`, if it is not known yet whether the form has a plan: the session learns one
   /// after serving the statement. Empty: there is nothing to learn.
   Bytes form{};
+  TextFacts text{};
   /// Its form is known to have no plan, and there is nothing to learn.
   bool has_no_plan = false;
   /// Times of its form; nullptr: nothing is noted. The session keeps it until the statement is answered.

@@ -115,6 +115,9 @@ class FormReader {
         rules_(rules) {}
 
   bool run();
+  bool changes() const { return writes_; }
+  /// FROM DUAL reads no row.
+  bool is_of_rows() const { return in_tail_ && !of_dual_; }
   size_t form_size() const { return static_cast<size_t>(form_end_ - form_); }
 
  private:
@@ -166,6 +169,7 @@ class FormReader {
   Before before_ = Before::nothing_special;
   bool writes_ = false;
   bool in_tail_ = false;     // after FROM
+  bool of_dual_ = false;     // it has the word DUAL
   bool in_between_ = false;  // AND comes before a value
   bool in_rows_ = false;     // after VALUES: lists follow, with commas between them
   bool in_limit_ = false;
@@ -330,6 +334,7 @@ void FormReader::follow_word(Bytes word) {
     case 4:
       if (is_word(word, "FROM")) in_tail_ = true;
       if (is_word(word, "LIKE")) before_ = Before::wants_value;
+      if (is_word(word, "DUAL")) of_dual_ = true;
       break;
     case 5:
       if (writes_ && is_word(word, "VALUE")) {
@@ -485,10 +490,11 @@ bool FormReader::add(Value value) {
 bool NormalText::read(Bytes text, TextRules rules) {
   if (form_ == nullptr) form_ = std::make_unique_for_overwrite<char[]>(text_bytes_max);
   FormReader reader(*this, text, rules);
-  const bool read = reader.run();
+  if (!reader.run()) return false;
   size_ = reader.form_size();
-  if (read) hash_ = hash_of(form());
-  return read;
+  hash_ = hash_of(form());
+  facts_ = {.kind = hash_ | 1, .changes = reader.changes(), .of_rows = reader.is_of_rows()};
+  return true;
 }
 
 }  // namespace postern::sqldoor

@@ -39,6 +39,7 @@ class NormalText {
   uint64_t hash() const { return hash_; }
   /// The values in place of the ? of form(). Valid as long as the text that was read, until the next read().
   std::span<const Value> values() const { return values_; }
+  const TextFacts &facts() const { return facts_; }
   /// Buffer of values that were converted, such as those with escapes.
   Bytes rewritten() const { return rewritten_; }
 
@@ -50,6 +51,7 @@ class NormalText {
   std::vector<Value> values_;
   std::string rewritten_;
   uint64_t hash_ = 0;
+  TextFacts facts_;
 };
 
 }  // namespace postern::sqldoor

@@ -50,6 +50,29 @@ TEST(Normalise, TakesWhatColumnsAreComparedWith) {
          {"SELECT a FROM t WHERE id=1 LIMIT 5 OFFSET 10", "SELECT a FROM t WHERE id=? LIMIT ? OFFSET ? | 1 | 5 | 10"}});
 }
 
+TEST(Normalise, KnowsWhetherATextIsOfRows) {
+  NormalText text;
+  const auto facts = [&text](Bytes bytes) {
+    EXPECT_TRUE(text.read(bytes, {})) << bytes;
+    return text.facts();
+  };
+  for (const Bytes read : {"SELECT a FROM t", "/* a */ select 1 from`t`", "(SELECT 1) UNION (SELECT a FROM t)"}) {
+    EXPECT_TRUE(facts(read).of_rows) << read;
+    EXPECT_FALSE(facts(read).changes) << read;
+  }
+  for (const Bytes change :
+       {"UPDATE t SET a = 1", "insert into t values (1)", "REPLACE t VALUES (1)", "DELETE FROM t"}) {
+    EXPECT_TRUE(facts(change).of_rows) << change;
+    EXPECT_TRUE(facts(change).changes) << change;
+  }
+  for (const Bytes none : {"SELECT 1", "SELECT 'a from t'", "SELECT 1 FROM DUAL", "select `from` from dual limit 1"}) {
+    EXPECT_FALSE(facts(none).of_rows) << none;
+    EXPECT_FALSE(facts(none).changes) << none;
+  }
+  EXPECT_EQ(facts("SELECT a FROM t WHERE id = 1").kind, facts("SELECT a FROM t WHERE id = 22").kind);
+  EXPECT_NE(facts("SELECT a FROM t WHERE id = 1").kind, facts("SELECT b FROM t WHERE id = 1").kind);
+}
+
 TEST(Normalise, LeavesLiteralsThatAreTheStatement) {
   check({{"SELECT 1, 'x' FROM t WHERE id=3", "SELECT 1, 'x' FROM t WHERE id=? | 3"},
          {"SELECT a FROM t WHERE id=3 AND 1=1", "SELECT a FROM t WHERE id=? AND 1=1 | 3"},

@@ -235,6 +235,7 @@ void MySqlSession::plan_text(Statement &statement, Batch &batch) {
   NormalText &text = normal_text();
   const Bytes body = statement.packet.substr(packet_header_bytes + 1);
   if (!rules || !text.read(body, *rules)) return note_kind(statement, body);
+  statement.text = text.facts();
   PlanKey key{session_->dialect(), text.hash(), text.form()};
   const KnownForm *const known = front_.find(key);
   if (known == nullptr || known->plan() != nullptr) statement.values = kept_values(text, batch.arena());

@@ -104,6 +104,7 @@ void MariaExecutor::execute_statement(Op &op, HostedSession &session) {
   const AnswerTools tools{.plans = &plans_,
                           .reads = &reads_,
                           .shared = &shared_,
+                          .recent_texts = &recent_texts_,
                           .op = &op,
                           .counters = counters(),
                           .answer_may_wait = answers_may_wait()};

@@ -6,6 +6,7 @@
 #include "engine/mariadb/hosted/thd/home_thd.h"
 #include "engine/mariadb/hosted/writes/shared_writes.h"
 #include "engine/runs/row_executor.h"
+#include "engine/sql/texts/recent_housekeeping.h"
 
 namespace postern::mariadb {
 
@@ -19,8 +20,8 @@ class MariaExecutor final : public rows::RowExecutor {
   ~MariaExecutor() override;
 
   Settlement run(const Run &run) override;
-  void idle() noexcept override;
   void run_command(Op &op, bool answer_may_wait) override;
+  void idle() noexcept override;
   int rest() noexcept override;
   void leave_thread() noexcept override { thread().leave(); }
   void enter_thread() noexcept override { thread().enter_again(); }
@@ -38,6 +39,7 @@ class MariaExecutor final : public rows::RowExecutor {
   KeptPlans plans_{home_};
   ReadTables reads_{home_};
   SharedWrites shared_;
+  sql::RecentHousekeeping recent_texts_;
 };
 
 }  // namespace postern::mariadb

@@ -8,7 +8,6 @@
 #include "engine/mariadb/basics/attachment.h"
 #include "engine/mariadb/hosted/thd/command.h"
 #include "engine/mariadb/hosted/thd/not_now.h"
-#include "engine/sql/texts/housekeeping.h"
 
 namespace postern::mariadb {
 namespace {
@@ -31,10 +30,11 @@ bool asks_for_lock(THD *thd) {
 
 /// Character sets are compiled in, databases are cached once used; variables and functions of the session are in
 /// memory. `parsed`: the text was parsed in an earlier state of the session.
-bool text_cannot_wait(THD *thd, Bytes text, bool parsed, CommitInTurn &commit, LockAhead &lock) {
+bool text_cannot_wait(THD *thd, Bytes text, bool parsed, sql::RecentHousekeeping &recent, CommitInTurn &commit,
+                      LockAhead &lock) {
   if (thd->variables.query_cache_type != 0 && query_cache.query_cache_size != 0) return false;
   Bytes name;
-  switch (sql::housekeeping_of(text, name)) {
+  switch (recent.kind_of(text, name)) {
     case sql::Housekeeping::begin:
     case sql::Housekeeping::set_autocommit: return wrote_nothing(thd);  // they end the previous transaction
     case sql::Housekeeping::commit: return completes_plainly(thd) || commit.may_be_made(lock);
@@ -51,7 +51,8 @@ bool text_cannot_wait(THD *thd, Bytes text, bool parsed, CommitInTurn &commit, L
 }
 
 /// A prepared BEGIN, COMMIT or ROLLBACK, or a statement without parameters that could not wait as a text.
-bool execution_cannot_wait(THD *thd, Bytes arguments, CommitInTurn &commit, LockAhead &lock) {
+bool execution_cannot_wait(THD *thd, Bytes arguments, sql::RecentHousekeeping &recent, CommitInTurn &commit,
+                           LockAhead &lock) {
   if (arguments.size() < 4) return false;
   ::Statement *const statement = thd->stmt_map.find(uint4korr(reinterpret_cast<const uchar *>(arguments.data())));
   if (statement == nullptr || statement->lex == nullptr || statement->state == Query_arena::STMT_ERROR) return false;
@@ -63,7 +64,7 @@ bool execution_cannot_wait(THD *thd, Bytes arguments, CommitInTurn &commit, Lock
     case SQLCOM_ROLLBACK:
       if (lex.tx_chain == TVL_YES || lex.tx_release == TVL_YES) return false;
       return completes_plainly(thd) || (lex.sql_command == SQLCOM_COMMIT && commit.may_be_made(lock));
-    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, true, commit, lock);
+    default: return text_cannot_wait(thd, {statement->query(), statement->query_length()}, true, recent, commit, lock);
   }
 }
 
@@ -119,7 +120,10 @@ bool ends_without_waiting(THD *thd) {
          counts.com_stmt_prepare <= counts.com_stmt_close + statements_left_max;
 }
 
-bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lock) {
+bool is_housekeeping(THD *thd, const postern::Statement &command, sql::RecentHousekeeping &recent, CommitInTurn &commit,
+                     LockAhead &lock) {
+  if (command.text.of_rows) return false;
+  const Bytes packet = command.packet;
   if (packet.size() <= header_bytes || packet[3] != 0 || thd->net.compress) return false;
   // First: a Galera node may be rolling the session back, and then no other state may be read.
   if (housekeeping_allows(thd)) return false;
@@ -131,8 +135,8 @@ bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lo
     case COM_SET_OPTION:
     case COM_STMT_CLOSE:
     case COM_STMT_RESET: return true;
-    case COM_QUERY: return text_cannot_wait(thd, arguments, false, commit, lock);
-    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments, commit, lock);
+    case COM_QUERY: return text_cannot_wait(thd, arguments, false, recent, commit, lock);
+    case COM_STMT_EXECUTE: return execution_cannot_wait(thd, arguments, recent, commit, lock);
     case COM_QUIT: return ends_without_waiting(thd);
     case COM_RESET_CONNECTION: return reset_cannot_wait(thd);
     default: return false;

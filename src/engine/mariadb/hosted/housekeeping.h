@@ -8,7 +8,9 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "contract/server_session.h"
 #include "engine/mariadb/hosted/commit_in_turn.h"
+#include "engine/sql/texts/recent_housekeeping.h"
 
 class MDL_request;
 class MDL_ticket;
@@ -41,10 +43,11 @@ class LockAhead {
   MDL_ticket *ticket_ = nullptr;
 };
 
-/// Whether the command in `packet`, which is complete, can be served without waiting in the session's present state,
+/// Whether the command, whose packet is complete, can be served without waiting in the session's present state,
 /// while `lock` lives; for a COMMIT of changed rows, after CommitInTurn::begin(). For the session's owner; waits for no
 /// lock.
-bool is_housekeeping(THD *thd, Bytes packet, CommitInTurn &commit, LockAhead &lock);
+bool is_housekeeping(THD *thd, const Statement &command, sql::RecentHousekeeping &recent, CommitInTurn &commit,
+                     LockAhead &lock);
 /// Whether the session can be ended without waiting.
 bool ends_without_waiting(THD *thd);
 

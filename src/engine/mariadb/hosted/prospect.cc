@@ -40,6 +40,8 @@ Prospect prospect_of(THD *thd, const Statement &statement) {
   const bool in_transaction = thd->in_multi_stmt_transaction_mode();
   const Bytes packet = statement.packet;
   const uint8_t command = command_of(packet);
+  if (const TextFacts &text = statement.text; text.kind != 0)
+    return {.kind = text.kind, .may_commit = text.changes && !in_transaction};
   const Bytes arguments = packet.substr(std::min(packet.size(), header_bytes + 1));
   switch (command) {
     case COM_QUERY: {

@@ -149,7 +149,7 @@ bool HostedSession::keep_house(const Statement &statement, const AnswerTools &to
   if (is_client_of_cluster(thd)) attachment.emplace(thd, mysys_);
   LockAhead lock(thd, mysys_);
   CommitInTurn commit(thd, changes_, tools.answer_may_wait);
-  if (!is_housekeeping(thd, statement.packet, commit, lock) ||
+  if (!is_housekeeping(thd, statement, *tools.recent_texts, commit, lock) ||
       !prepared_.can_be_served_without(thd, statement.packet)) {
     if (attachment) const HeldForCluster given_back(thd);
     return false;

@@ -13,6 +13,14 @@ TEST(FirstWordsTest, TextsOfOneKindDifferInNumbersAlone) {
   EXPECT_NE(kind, kind_of_text("SELECT b FROM t WHERE id = 42 LIMIT 10"));
   EXPECT_NE(kind, kind_of_text("SELECT a FROM t WHERE id = x LIMIT 10"));
   EXPECT_NE(kind_of_text("t1"), kind_of_text("t"));
+  // Wherever the number is, and whatever is in the bytes next to it.
+  for (size_t before = 0; before < 20; ++before) {
+    const std::string from = std::string(before, 'a');
+    const std::string after = " = b:c;d<e>f?g and more of them";
+    EXPECT_EQ(kind_of_text(from + "1" + after), kind_of_text(from + "2345678901" + after)) << before;
+    EXPECT_NE(kind_of_text(from + "1" + after), kind_of_text(from + "1" + "x" + after)) << before;
+    EXPECT_NE(kind_of_text(from + after), kind_of_text(from + "1" + after)) << before;
+  }
 }
 
 TEST(FirstWordsTest, TheKindIsOfTheBeginning) {

@@ -29,6 +29,9 @@ struct st_my_thread_var;
 namespace postern {
 struct Op;
 }
+namespace postern::sql {
+class RecentHousekeeping;
+}
 
 namespace postern::mariadb {
 
@@ -52,6 +55,7 @@ struct AnswerTools {
   KeptPlans *plans = nullptr;
   ReadTables *reads = nullptr;
   SharedWrites *shared = nullptr;
+  sql::RecentHousekeeping *recent_texts = nullptr;
   Op *op = nullptr;  ///< of the statement
   Counters *counters = nullptr;
   bool answer_may_wait = false;  ///< the answer may wait for a flush: Op::unflushed
