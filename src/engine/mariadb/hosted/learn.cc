@@ -161,10 +161,17 @@ void learn_answer(THD *thd, PreparedStatements &prepared, const Statement &state
 
 }  // namespace
 
+bool wants_answer(const Statement &statement) {
+  const uint8_t command = command_of(statement.packet);
+  return statement.plan != nullptr || !statement.form.empty() || command == COM_STMT_PREPARE ||
+         command == COM_CHANGE_USER;
+}
+
 Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,
              uint64_t rows_read) {
   Learnt learnt;
   const uint8_t command = command_of(statement.packet);
+  if (command == COM_QUERY && !wants_answer(statement)) return learnt;
   if (command == COM_STMT_BULK_EXECUTE && (thd->client_capabilities & MARIADB_CLIENT_STMT_BULK_OPERATIONS) != 0)
     learnt.statement_id = statement_id(statement.packet);
   if (command == COM_STMT_BULK_EXECUTE) prepared.forget_version(thd, statement.packet);

@@ -13,6 +13,9 @@ namespace postern::mariadb {
 
 class PreparedStatements;
 
+/// Whether anything is learnt from the server's answer to the command. Otherwise it need not be captured.
+bool wants_answer(const Statement &statement);
+
 /// Called on the thread that is attached to the session. `answer`: the server's bytes, before TLS; empty if too long to
 /// keep. `version`: StatementPlan::version() of the statement's plan before that.
 Learnt learn(THD *thd, PreparedStatements &prepared, const Statement &statement, Bytes answer, uint64_t version,

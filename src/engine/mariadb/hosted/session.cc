@@ -68,7 +68,7 @@ bool HostedSession::serve(const Statement &statement) {
   std::optional<Verification> verification;
   if (std::exchange(to_be_verified_, false) && plan != nullptr) verification.emplace(asked, std::move(first_answer_));
   std::string answer;
-  Conversation conversation(thd->net.vio, packet, statement.rest, &answer,
+  Conversation conversation(thd->net.vio, packet, statement.rest, wants_answer(statement) ? &answer : nullptr,
                             verification ? Verification::answer_bytes_max : Conversation::answer_bytes_usual);
   const uint64_t rows_read = thd->status_var.rows_read;
   const uint64_t changed = TransactionChanges::counted(thd);
@@ -83,8 +83,10 @@ bool HostedSession::serve(const Statement &statement) {
   prepared_.note_served(thd, packet);
   changes_.note_served(thd, changed);
   dialect_.note(thd);
-  learnt_ = {};
-  if (held.was_rolled_back()) return true;
+  if (held.was_rolled_back()) {
+    forget_learnt();
+    return true;
+  }
   learnt_ = learn(thd, prepared_, statement, answer, version, thd->status_var.rows_read - rows_read);
   learnt_.failed = thd->is_error();
   if (command_of(packet) == COM_CHANGE_USER && !learnt_.failed) change_.note_answer(packet, answer);

@@ -92,6 +92,12 @@ class HostedSession final : public ServerSession {
   void close();
   /// Between two commands.
   static void let_rest(THD *thd);
+  /// The last command taught nothing.
+  void forget_learnt() {
+    const Learnt &last = learnt_;  // mostly that one neither
+    if (last.plan != nullptr || last.statement_id != 0 || last.final || last.failed || !last.database.empty())
+      learnt_ = {};
+  }
   /// Lets the server run a command without a plan on the worker's thread, if that needs no waiting.
   bool keep_house(const Statement &statement, const AnswerTools &tools);
   /// Why the statement, which has a plan, may not be answered in the session's present state.

@@ -175,8 +175,8 @@ bool HostedSession::keep_house(const Statement &statement, const AnswerTools &to
   const HeldForCluster held(thd);
   changes_.note_in_turn(thd);
   prepared_.note_served(thd, statement.packet);
-  dialect_.note(thd);
-  learnt_ = {};
+  if (command_of(statement.packet) != COM_PING) dialect_.note(thd);
+  forget_learnt();
   return true;
 }
 
