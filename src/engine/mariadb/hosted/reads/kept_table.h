@@ -61,7 +61,7 @@ class ReadTables {
   static constexpr uint64_t unused_max_us = 2'000'000;
   /// The bound on waits of other sessions for a table: while the worker has statements to answer, and while it sleeps.
   static constexpr uint64_t look_every_us = 20'000;
-  static constexpr int look_asleep_ms = 50;
+  static constexpr int look_asleep_ms = 20;
 
   explicit ReadTables(const HomeThd &home) : home_(home) {}
 
