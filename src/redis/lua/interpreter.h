@@ -105,7 +105,8 @@ class Interpreter {
 
   /// Whether the script ended with an error, which error() has, including its first word.
   bool raised() const { return raised_; }
-  const std::string &error() const { return error_; }
+  /// Without memory for the text it is Lua's own for that.
+  Bytes error() const { return error_.empty() ? Bytes("not enough memory") : Bytes(error_); }
 
   /// Instructions since begin(), in steps of a thousand.
   uint64_t instructions() const { return instructions_; }

@@ -22,7 +22,7 @@ class Interpreters : public testing::Test {
   std::string run(Bytes text) {
     begin(text);
     while (interpreter_->go_on() == Stopped::call) interpreter_->answer("+OK\r\n");
-    return interpreter_->raised() ? interpreter_->error() : std::string(result_.written_since(0));
+    return std::string(interpreter_->raised() ? interpreter_->error() : result_.written_since(0));
   }
 
   std::unique_ptr<Interpreter> interpreter_ = Interpreter::make(size_t{8} << 20);
