@@ -101,7 +101,7 @@ contract: plugin
 endif
 
 unit: build
-	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" --timeout 120 --repeat until-pass:2 --progress
+	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(($$(nproc) + 1))" --timeout 120 --repeat until-pass:2 --progress
 
 # Checks beyond a compiler's: layout, arrows between rooms, words, sizes.
 tidy:
@@ -229,7 +229,8 @@ soak: plugin
 	@tools/deps soak
 	@PYTHONPATH=tests $(PYTHON) -m $(if $(CLUSTER),soak.clusters $(CLUSTER),soak.soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-# For a few runs (RUNS), optimising would cost more time than the runs save.
+# Without optimisation, which costs more time than a few runs (RUNS) save, about a quarter as many inputs are tried in a
+# second.
 fuzz:
 	@tools/deps test
 	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_SANITIZE=address,undefined \
