@@ -192,6 +192,15 @@ Task<> AlgebraWork::subtract(Members &result) {
   }
 }
 
+Task<> AlgebraWork::run() {
+  Members result;
+  if (!co_await compute(result)) co_return;
+  if (answer_ == Result::stored) co_await store_result(result);
+  if (answer_ == Result::stored || answer_ == Result::count)
+    writer().integer(static_cast<int64_t>(std::min<uint64_t>(result.size(), count_max_)));
+  else tell(result);
+}
+
 Task<bool> AlgebraWork::compute(Members &result) {
   if (!co_await read_entries()) co_return false;
   if (algebra_.operation == Algebra::Operation::subtract) {

@@ -39,17 +39,26 @@ bool read_counted_keys(Call &call, std::span<const Bytes> &keys, uint64_t &count
 
 class AlgebraWork : public CollectionWork {
  public:
-  AlgebraWork(Call &call, OpenMap &open, Algebra algebra)
-      : CollectionWork(call, open), algebra_(std::move(algebra)), target_open_(open) {}
+  /// What the answer has: the result, or its number of members, once it is stored or no more than `count_max`.
+  enum class Result : uint8_t { members, scores, stored, count };
+  AlgebraWork(Call &call, OpenMap &open, Algebra algebra, Result answer, uint64_t count_max = all)
+      : CollectionWork(call, open),
+        algebra_(std::move(algebra)),
+        answer_(answer),
+        count_max_(count_max),
+        target_open_(open) {}
 
  protected:
-  const Algebra &algebra() const { return algebra_; }
+  bool with_scores() const { return answer_ == Result::scores; }
+  /// Writes the result.
+  virtual void tell(Members &result) = 0;
+
+ private:
+  Task<> run() final;
   /// False: a key has another type, which was answered. Locks everything if the result is stored.
   Task<bool> compute(Members &result);
   /// Replaces the target by the result.
   Task<> store_result(const Members &result);
-
- private:
   struct Input {
     OpenMap *open = nullptr;
     Entry entry{};
@@ -68,6 +77,8 @@ class AlgebraWork : public CollectionWork {
   double aggregate(double one, double other) const;
 
   const Algebra algebra_;
+  const Result answer_;
+  const uint64_t count_max_;
   OpenMap &target_open_;
   std::vector<Input> inputs_;  // of keys that are there
   Entry target_;

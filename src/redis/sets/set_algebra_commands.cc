@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "redis/collections/algebra.h"
 #include "redis/registry/handlers.h"
 #include "redis/call_tables.h"
@@ -11,26 +9,14 @@ namespace {
 /// SINTER and variants, those that store, and SINTERCARD.
 class SetAlgebra final : public AlgebraWork {
  public:
-  enum class Tells : uint8_t { members, stored, count };
-  SetAlgebra(Call &call, OpenMap &open, Algebra algebra, Tells tells, uint64_t count_max = all)
-      : AlgebraWork(call, open, std::move(algebra)), tells_(tells), count_max_(count_max) {}
+  using AlgebraWork::AlgebraWork;
 
  private:
-  Task<> run() override {
-    Members result;
-    if (!co_await compute(result)) co_return;
-    if (tells_ == Tells::stored) co_await store_result(result);
-    if (tells_ != Tells::members) {
-      writer().integer(static_cast<int64_t>(std::min<uint64_t>(result.size(), count_max_)));
-      co_return;
-    }
+  void tell(Members &result) override {
     Writer to = writer();
     to.set(result.size());
     for (const Scored &one : result) to.bulk(one.member);
   }
-
-  const Tells tells_;
-  const uint64_t count_max_;
 };
 
 Next put_together(Call &call, Algebra::Operation operation) {
@@ -42,7 +28,7 @@ Next put_together(Call &call, Algebra::Operation operation) {
     return Next::go_on;
   }
   return begin_reading_work(
-      call, tables_of(call).keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Tells::members));
+      call, tables_of(call).keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Result::members));
 }
 
 Next store_together(Call &call, Algebra::Operation operation) {
@@ -51,7 +37,7 @@ Next store_together(Call &call, Algebra::Operation operation) {
   OpenMap *open = nullptr;
   if (target == nullptr || !add_sources(call, call.arguments.subspan(2), algebra.sources, open)) return Next::go_on;
   return begin_work(call,
-                    tables_of(call).keep<SetAlgebra>(call, *target, std::move(algebra), SetAlgebra::Tells::stored));
+                    tables_of(call).keep<SetAlgebra>(call, *target, std::move(algebra), SetAlgebra::Result::stored));
 }
 
 }  // namespace
@@ -91,7 +77,7 @@ Next sintercard(Call &call) {
   if (!add_sources(call, keys, algebra.sources, open)) return Next::go_on;
   if (open == nullptr) return answer_integer(call, 0);
   return begin_reading_work(
-      call, tables_of(call).keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Tells::count, count_max));
+      call, tables_of(call).keep<SetAlgebra>(call, *open, std::move(algebra), SetAlgebra::Result::count, count_max));
 }
 
 }  // namespace lower

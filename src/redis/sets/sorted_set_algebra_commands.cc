@@ -14,37 +14,20 @@ using Operation = Algebra::Operation;
 /// ZUNION and variants, those that store, and ZINTERCARD.
 class SortedSetAlgebra final : public AlgebraWork {
  public:
-  enum class Tells : uint8_t { members, scores, stored, count };
-  SortedSetAlgebra(Call &call, OpenMap &open, Algebra algebra, Tells tells, uint64_t count_max = all)
-      : AlgebraWork(call, open, std::move(algebra)), tells_(tells), count_max_(count_max) {}
+  using AlgebraWork::AlgebraWork;
 
  private:
-  Task<> run() override {
-    Members result;
-    if (!co_await compute(result)) co_return;
-    if (tells_ == Tells::stored) co_await store_result(result);
-    if (tells_ == Tells::stored || tells_ == Tells::count) {
-      writer().integer(static_cast<int64_t>(std::min<uint64_t>(result.size(), count_max_)));
-      co_return;
-    }
+  void tell(Members &result) override {
     std::stable_sort(result.begin(), result.end(),
                      [](const Scored &one, const Scored &other) { return one.score < other.score; });
-    tell(result);
-  }
-
-  void tell(const Members &result) {
-    const bool with_scores = tells_ == Tells::scores;
     Writer to = writer();
-    to.array(with_scores && !to.three() ? 2 * result.size() : result.size());
+    to.array(with_scores() && !to.three() ? 2 * result.size() : result.size());
     for (const Scored &one : result) {
-      if (with_scores && to.three()) to.array(2);
+      if (with_scores() && to.three()) to.array(2);
       to.bulk(one.member);
-      if (with_scores) to.number(one.score);
+      if (with_scores()) to.number(one.score);
     }
   }
-
-  const Tells tells_;
-  const uint64_t count_max_;
 };
 
 struct Wanted {
@@ -116,7 +99,7 @@ bool read_algebra(Call &call, size_t at, Wanted &wanted) {
 }
 
 Next put_scored_together(Call &call, Operation operation) {
-  using Tells = SortedSetAlgebra::Tells;
+  using Result = SortedSetAlgebra::Result;
   Wanted wanted;
   wanted.algebra.operation = operation;
   if (!read_algebra(call, 1, wanted)) return Next::go_on;
@@ -126,7 +109,7 @@ Next put_scored_together(Call &call, Operation operation) {
   }
   return begin_reading_work(
       call, tables_of(call).keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
-                                                   wanted.with_scores ? Tells::scores : Tells::members));
+                                                   wanted.with_scores ? Result::scores : Result::members));
 }
 
 Next store_scored_together(Call &call, Operation operation) {
@@ -139,7 +122,7 @@ Next store_scored_together(Call &call, Operation operation) {
   if (target == nullptr) return Next::go_on;
   note_fed(call, wanted.algebra.target);
   return begin_work(call, tables_of(call).keep<SortedSetAlgebra>(call, *target, std::move(wanted.algebra),
-                                                                 SortedSetAlgebra::Tells::stored));
+                                                                 SortedSetAlgebra::Result::stored));
 }
 
 }  // namespace
@@ -178,7 +161,7 @@ Next zintercard(Call &call) {
   if (wanted.open == nullptr) return answer_integer(call, 0);
   return begin_reading_work(call,
                             tables_of(call).keep<SortedSetAlgebra>(call, *wanted.open, std::move(wanted.algebra),
-                                                                   SortedSetAlgebra::Tells::count, wanted.count_max));
+                                                                   SortedSetAlgebra::Result::count, wanted.count_max));
 }
 
 }  // namespace lower
