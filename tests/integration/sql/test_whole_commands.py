@@ -79,5 +79,6 @@ def told(server, port):
 
 
 def test_the_session_is_as_after_the_servers_own_read(served):
-    for port, door in zip(told(served, "SQL_PORT"), told(served, "POSTERN_PORT"), strict=True):
-        assert door == port
+    port, door = (list(told(served, one)) for one in ("SQL_PORT", "POSTERN_PORT"))
+    for at_port, at_door in zip(port, door, strict=True):
+        assert at_door == at_port
