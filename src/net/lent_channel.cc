@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/limits.h"
@@ -31,12 +32,14 @@ Transfer LentChannel::receive(Input &input, size_t bytes_min) {
   if (ssl_ != nullptr) return receive_tls(input, bytes_min);
   const std::span<char> room = input.room(bytes_min);
   if (room.empty()) return {Transfer::Result::no_memory, 0};
-  const ssize_t got = ::recv(fd(), room.data(), room.size(), MSG_DONTWAIT);
+  const size_t size = at_first_ != 0 ? std::min<size_t>(at_first_, room.size()) : room.size();
+  const ssize_t got = ::recv(fd(), room.data(), size, MSG_DONTWAIT);
   if (got < 0) return failure();
   if (got == 0) return {Transfer::Result::ended, 0};
   const auto bytes = static_cast<size_t>(got);
+  if (at_first_ != 0) at_first_ = static_cast<uint8_t>(at_first_ - bytes);
   input.received(bytes);
-  return {Transfer::Result::some, bytes, bytes == room.size()};
+  return {Transfer::Result::some, bytes, bytes == size};
 }
 
 Transfer LentChannel::send(Output &output) {

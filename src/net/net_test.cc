@@ -12,6 +12,7 @@
 
 #include "net/address.h"
 #include "net/any_channel.h"
+#include "net/lent_channel.h"
 #include "net/listener.h"
 #include "net/poller.h"
 
@@ -268,6 +269,24 @@ TEST_F(ChannelTest, PresenceDistinguishesAnEndFromAPeerThatIsGone) {
   EXPECT_EQ(channel_.presence(), Presence::ended);
   peer_.reset();
   EXPECT_EQ(channel_.presence(), Presence::gone);
+}
+
+TEST(LentChannel, LeavesTheSocketWhatFollowsItsFirstBytes) {
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+  const Fd owner(fds[0]);
+  const Fd peer(fds[1]);
+  LentChannel channel(owner.get(), nullptr);
+  channel.receive_at_first(4);
+  Input input;
+  ASSERT_EQ(::send(peer.get(), "ab", 2, 0), 2);
+  EXPECT_EQ(channel.receive(input, 100).bytes, 2U);
+  ASSERT_EQ(::send(peer.get(), "cdefg", 5, 0), 5);
+  const Transfer got = channel.receive(input, 100);
+  EXPECT_EQ(got.bytes, 2U);
+  EXPECT_TRUE(got.filled) << "there may be more";
+  EXPECT_EQ(channel.receive(input, 100).bytes, 3U);
+  EXPECT_EQ(input.unparsed_bytes(), 7U);
 }
 
 TEST(Poller, WakesFromAnotherThread) {

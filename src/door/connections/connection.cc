@@ -66,12 +66,17 @@ void Connection::begin() {
   unread_ = false;  // the poller, once it watches the socket, reports bytes that have come
 }
 
+/// A client that begins TLS answers the greeting with so many bytes. Those that follow belong to its handshake, which
+/// the server does by itself, from the socket; every other answer is longer.
+constexpr uint8_t tls_request_bytes = 36;
+
 /// Lets the server greet the client; the server then owns the socket, or has closed it.
 bool Connection::is_greeted(ServerSession &server) {
   const int fd = channel.fd();
   auto lent = std::make_unique<net::LentChannel>(fd, nullptr);
   const Greeted greeted = server.greet(fd, local_ ? PeerKind::local : listed.peer_kind(), output);
   if (greeted == Greeted::not_now) return false;
+  lent->receive_at_first(tls_request_bytes);
   (void)channel.release().release();
   descriptor.leave_to_server();  // which counts it in max_connections
   borrow(std::move(lent));
