@@ -1,5 +1,5 @@
-"""UPDATE and DELETE by a whole unique key with a condition on another indexed column, by which the server's optimizer may
-read instead: at both ports no other session can make a row match while the transaction lasts."""
+"""UPDATE and DELETE by a whole unique key with a condition on another indexed column: the server's optimizer may read by that
+index, and lock its entries and gaps. In a transaction others wait for the same at both ports."""
 import pytest
 from support.planned_once import fast, plain, sessions  # noqa: F401
 
@@ -53,25 +53,44 @@ def both_ports(server):
 
 
 @pytest.mark.parametrize("write", WRITES)
+def test_workers_answer_under_autocommit(items, write):
+    before = fast(items)
+    door, port = sessions(items)
+    for number in range(30, 38, 2):
+        assert door.query(write % (number, 1)) == port.query(write % (number, 1))
+    assert fast(items) > before
+
+
+@pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("named, other", PHANTOMS)
 def test_no_row_comes_to_match(items, write, named, other):
-    before = fast(items)
     for first, second in both_ports(items):
         first.query("BEGIN")
         assert error_of(first.query(write % named)) == 0
         assert error_of(second.query(other)) == LOCK_WAIT_TIMEOUT
         first.query("ROLLBACK")
-    assert fast(items) > before
 
 
-def test_counting_for_update_keeps_two_sessions_from_inserting(items):
-    """Not so after a plain SELECT, see docs/sql-door.md."""
+@pytest.mark.parametrize("write", WRITES)
+def test_two_sessions_count_and_insert(items, write):
+    """The gaps of b stop both, and the rows of x and id that do not match stop nobody."""
+    errors = []
     for first, second in both_ports(items):
-        for one, number in ((first, 2000), (second, 2002)):
+        for one, number in ((first, 1600), (second, 1602)):
             one.query("BEGIN")
-            assert error_of(one.query(WRITES[0] % (number, 2002))) == 0
-            assert error_of(one.query("SELECT COUNT(*) FROM item WHERE b = 2002 FOR UPDATE")) == 0
-        assert error_of(first.query("INSERT INTO item VALUES (9001, 9001, 2002, 0)")) == LOCK_WAIT_TIMEOUT
-        assert error_of(second.query("INSERT INTO item VALUES (9003, 9003, 2002, 0)")) == LOCK_WAIT_TIMEOUT
+            assert error_of(one.query(write % (number, 2002))) == 0
+            one.query("SELECT COUNT(*) FROM item WHERE b = 2002")
+        errors.append(
+            [
+                error_of(one.query(statement))
+                for one, statement in (
+                    (first, "INSERT INTO item VALUES (9001, 9001, 2002, 0)"),
+                    (second, "INSERT INTO item VALUES (9003, 9003, 2002, 0)"),
+                    (second, "UPDATE item SET n = 5 WHERE id = 1600"),
+                )
+            ]
+        )
         first.query("ROLLBACK")
         second.query("ROLLBACK")
+    assert errors[0] == errors[1]
+    assert LOCK_WAIT_TIMEOUT in errors[1]

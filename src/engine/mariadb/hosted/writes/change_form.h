@@ -62,6 +62,8 @@ struct ResolvedChange {
   /// Walks of several indexes that pass rows that are not changed, `rows` the first; else empty. That is made which the
   /// server certainly makes for the execution's values.
   std::vector<ResolvedRead> walks;
+  /// On the server's port another index may find the rows, so that other rows and gaps are locked.
+  bool may_lock_others = false;
   std::vector<ResolvedAssignment> assignments;
   std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field
 };

@@ -156,6 +156,14 @@ bool may_change_several(const ChangeForm &form, const TABLE &table, const Resolv
   return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
 }
 
+/// Whether the server's optimizer might find the rows by another index than the keys that the statement names, or by
+/// several: it then locks entries and gaps of that one, but no row that a further condition excludes.
+bool may_lock_others(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
+  if (change.rows.filters.empty()) return false;
+  std::vector<ResolvedRead> others;
+  return !resolve_others(form.rows, table, change.rows, others) || !others.empty();
+}
+
 /// Whether the column's new value may be a duplicate of a third row. The server reports that error after it has
 /// generated an id; if a worker began and left the statement, the server would generate another. With one unique key
 /// the new row's own value cannot be such a duplicate: the row was found by it.
@@ -243,9 +251,12 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     ResolvedAssignment &resolved = change.assignments.emplace_back();
     if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
   }
-  if (change.rows.way == ReadWay::one) return std::nullopt;
+  if (change.rows.way != ReadWay::walk) {
+    change.may_lock_others = may_lock_others(form, table, change);
+    const bool serves = change.rows.way == ReadWay::one || may_change_several(form, table, change, change.rows);
+    return serves ? std::nullopt : std::optional(WhyNot::no_index);
+  }
   if (!may_change_several(form, table, change, change.rows)) return WhyNot::no_index;
-  if (change.rows.way != ReadWay::walk) return std::nullopt;
   // A pattern's prefix finds rows that the pattern may not have.
   const bool by_pattern = std::ranges::any_of(change.rows.range, [&form](const ResolvedCondition &one) {
     return form.rows.conditions[one.condition].test == FormTest::like;

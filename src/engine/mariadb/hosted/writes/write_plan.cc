@@ -115,6 +115,8 @@ std::optional<NotNow> WritePlan::answer(const Asked &asked, const AnswerTools &t
     tools.shared->take(asked, *tools.op, *this, *learnt);
     return std::nullopt;
   }
+  // In a transaction of one statement nobody can distinguish the locks.
+  if (learnt->change.may_lock_others) return NotNow::other_index;
   return session_writer().run(thd,
                               {.form = form_,
                                .change = learnt->change,
