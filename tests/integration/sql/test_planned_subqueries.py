@@ -35,6 +35,16 @@ SERVED = (
     " FROM person h WHERE h.place = %d ORDER BY n, h.id",
     "SELECT h.id FROM person h WHERE h.place = %d AND 'name3' < (SELECT x.name FROM person x"
     " WHERE x.place = h.place AND x.id <> h.id ORDER BY x.note DESC, x.id LIMIT 1)",
+    # Rows that are sorted, of which only a subquery needs some columns.
+    "SELECT h.id, h.note, (SELECT COUNT(*) FROM place p WHERE p.id = h.place) FROM person h ORDER BY 3, 1 LIMIT %d",
+    "SELECT h.id, h.note, (SELECT MIN(p.code) FROM place p WHERE p.id = h.place AND p.id <> %d) c FROM person h"
+    " ORDER BY c DESC, h.id LIMIT 5",
+    "SELECT h.id, h.note FROM person h WHERE h.id <> %d AND (SELECT COUNT(*) FROM place p"
+    " WHERE p.id = h.place) = 0 ORDER BY h.name, h.id",
+    "SELECT h.id, h.note FROM person h WHERE h.id > %d AND (h.id = 13 OR EXISTS (SELECT 1 FROM place p"
+    " WHERE p.id = h.place LIMIT 1)) ORDER BY h.born DESC",
+    "SELECT s.place + 0, (SELECT COUNT(*) FROM person h WHERE h.id = s.person) FROM sale s LEFT JOIN tag t"
+    " ON t.sale = s.id ORDER BY 1, 2 LIMIT %d",
     # Joined, with rowids that have been found.
     "SELECT h.id FROM person h WHERE h.id IN (SELECT s.person FROM sale s WHERE s.place = %d AND s.n < 3)",
     "SELECT h.name, p.name FROM person h JOIN place p ON p.id = h.place WHERE h.id IN (SELECT s.person FROM sale s JOIN tag t"

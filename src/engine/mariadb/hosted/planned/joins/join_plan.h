@@ -17,7 +17,8 @@
 // - Subqueries. The server executes an uncorrelated one once, and uses the result as a constant while planning: here
 //   each is correlated with the outer values, and is executed again for each row. The optimizer may also turn one in
 //   WHERE or in the select list into a join, as long as nothing is kept for that. Keys of a sort, which the server
-//   makes in the first execution of a subquery and keeps, are made with the plan.
+//   makes in the first execution of a subquery and keeps, are made with the plan. The server looks for columns only in
+//   those that it has not executed yet, unless they are marked (Subqueries::note()).
 // - Derived tables that are not merged. The server fills one once, or, if it is correlated, again without
 //   JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).
 // - UNION: the server empties its table before each execution, as for a subquery (run_union()); the SELECT that reads

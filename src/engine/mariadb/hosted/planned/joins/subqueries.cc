@@ -64,6 +64,9 @@ bool Subqueries::note(THD *home, SELECT_LEX &select, ScratchTables &scratch) {
     Item_subselect &item = *unit.item;
     // The server clears this flag, and would then cache the result of NULL IN (...).
     item.is_correlated = true;
+    // Without this, the server's walks through expressions skip a correlated one that has been executed, and sorts
+    // would not read outer columns that only it needs. From here on nothing else looks at these flags of the unit.
+    unit.uncacheable |= UNCACHEABLE_EXPLAIN;
     switch (item.engine->engine_type()) {
       case subselect_engine::SINGLE_SELECT_ENGINE:
       case subselect_engine::UNIQUESUBQUERY_ENGINE:
