@@ -8,7 +8,7 @@ import pymysql
 import pytest
 
 from support import both_ports
-from support.both_ports import SIDES, ask, fast, filled, pair
+from support.both_ports import SIDES, ask, fast, filled, learnt, pair
 from support.both_ports import served  # noqa: F401
 from support.waiting import until
 
@@ -160,6 +160,38 @@ def test_others_get_the_tables(tables, asks):
             reader.join()
         stop.clear()
         assert took < 1, text  # tables that nobody asks for stay open for two seconds
+
+
+@pytest.mark.parametrize("text", (BY_KEY, "SELECT COUNT(*) FROM t WHERE id BETWEEN 2 AND 9 AND w IN (3, 5)"))
+def test_others_open_the_table_after_optimize(tables, text):
+    """OPTIMIZE TABLE outdates the definition while the door has the table open. Others wait to open it, and no metadata
+    lock shows that they do."""
+    door, _ = pair(tables)
+    learnt(door, text)
+    with contextlib.closing(tables.connect(database="by_door")) as other, other.cursor() as cursor:
+        cursor.execute("SET lock_wait_timeout = 20")
+        for number in range(12):
+            stop = threading.Event()
+
+            def read(stop=stop):
+                while not stop.is_set():
+                    door.query(text)
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            cursor.execute("OPTIMIZE TABLE t")
+            cursor.fetchall()
+            if number % 2:
+                stop.set()
+                reader.join()
+            begin = time.monotonic()
+            try:
+                cursor.execute("SELECT COUNT(*) FROM t")
+                took = time.monotonic() - begin
+            finally:
+                stop.set()
+                reader.join()
+            assert took < 1, number
 
 
 def test_the_client_itself_gets_the_table(tables):

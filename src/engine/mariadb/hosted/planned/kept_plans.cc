@@ -50,7 +50,10 @@ bool KeptPlans::any_is_wanted() {
     locks_.erase(others.begin(), others.end());
     locks_of_ = kept_.changes();
   }
-  return std::ranges::any_of(locks_, [](MDL_ticket *one) { return one->has_pending_conflicting_lock(); });
+  if (std::ranges::any_of(locks_, [](MDL_ticket *one) { return one->has_pending_conflicting_lock(); })) return true;
+  bool any = false;
+  kept_.for_each([&any](const KeptPlan &plan) { any = any || plan.outdated(); });
+  return any;
 }
 
 void KeptPlans::drop_wanted_ones(uint64_t now_us) {

@@ -24,6 +24,10 @@ std::optional<WhyNot> may_be_kept(const TABLE &table) {
   return std::nullopt;
 }
 
+bool is_outdated(TABLE &table) {
+  return table.needs_reopen() || table.s->tdc->flushed;
+}
+
 KeptTable::KeptTable(THD *home, const TableNames &names)
     : home_(home), database_(*names.database), name_(*names.table) {
   list_.table = nullptr;

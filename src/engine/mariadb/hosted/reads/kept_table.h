@@ -23,6 +23,9 @@ struct TableNames;
 
 /// Why the table may not be lent to sessions one after the other; no reason if it may.
 std::optional<WhyNot> may_be_kept(const TABLE &table);
+/// Whether others wait for open tables of its definition to be closed. After OPTIMIZE TABLE the server marks only the
+/// definition: there is no metadata lock that waits.
+bool is_outdated(TABLE &table);
 
 class KeptTable {
  public:
@@ -38,7 +41,7 @@ class KeptTable {
 
   /// For PlanStore.
   size_t bytes() const { return table_bytes; }
-  bool outdated() const { return list_.table->needs_reopen(); }
+  bool outdated() const { return is_outdated(*list_.table); }
   bool wanted_by_others() const { return ticket_->has_pending_conflicting_lock(); }
   bool is_worth_keeping() const { return true; }
 

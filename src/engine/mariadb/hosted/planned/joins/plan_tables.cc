@@ -63,7 +63,7 @@ void PlanTables::note_figures() {
 }
 
 bool PlanTables::outdated() const {
-  return std::ranges::any_of(tables_, [](TABLE *table) { return table->needs_reopen(); });
+  return std::ranges::any_of(tables_, [](TABLE *table) { return is_outdated(*table); });
 }
 
 bool PlanTables::wanted_by_others() const {
