@@ -1,12 +1,13 @@
 // home_thd.h: HomeThd, a THD of a worker's own in which tables stay open for statements of many sessions.
 //
 // It is not visible: it has no transaction and no waits, except together with a session of its worker. Such a table is
-// lent to a session for a statement by setting TABLE::in_use.
+// lent to a session for a statement by setting TABLE::in_use, until end_loan().
 #pragma once
 
 #include "engine/mariadb/basics/attachment.h"
 
 class THD;
+struct TABLE;
 
 namespace postern::mariadb {
 
@@ -28,6 +29,9 @@ class HomeThd {
 
   THD *thd_ = nullptr;
 };
+
+/// Ends the loan of a table: its THD is `home` again. Afterwards no other thread refers to the session by the table.
+void end_loan(TABLE &table, THD *home);
 
 /// While one lives the thread acts as the THD. The thread may have changed since, and acts as a session's or its own
 /// THD at that time.

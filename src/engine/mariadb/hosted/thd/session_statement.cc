@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/thd/home_thd.h"
 
 namespace postern::mariadb {
 void close_and_unlock(THD *thd, const MDL_savepoint &locks_before) {
@@ -139,7 +140,7 @@ void SessionStatement::give_back() {
   table.file->update_global_table_stats();
   if (table.s->blob_fields != 0) free_field_buffers_larger_than(&table, MAX_TDC_BLOB_SIZE);
   table.file->ha_reset();
-  table.in_use = owner_;
+  end_loan(table, owner_);
 }
 
 bool SessionStatement::commit() {

@@ -5,6 +5,7 @@
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/mariadb/hosted/planned/joins/join_plan.h"
+#include "engine/mariadb/hosted/thd/home_thd.h"
 #include "engine/mariadb/hosted/reads/row_locks.h"
 #include "engine/mariadb/basics/attachment.h"
 
@@ -43,6 +44,7 @@ class JoinPlan::Lent {
     free_root(&plan_.run_memory_.root, MYF(MY_KEEP_PREALLOC));
     thd_->lex = lex_;
     plan_.give_to(plan_.home_);
+    for (TABLE *const table : plan_.tables_.all()) end_loan(*table, plan_.home_);
     // Memory that the plan keeps may be given back while it is executed for another session.
     const int64 taken = thd_->status_var.local_memory_used - memory_before_;
     STATUS_VAR &home = plan_.home_->status_var;
