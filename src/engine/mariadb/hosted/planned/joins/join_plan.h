@@ -7,7 +7,8 @@
 //
 // State that one execution could leave for the next, from optimize(), exec(), reinit() and cleanup() of JOIN:
 // - Memory. Temporary tables, sort orders and copy fields are made in the first execution and kept: that execution
-//   allocates from the plan, every later one from its own memory.
+//   allocates from the plan, every later one from its own memory. Keys of a sort, which the server makes in the first
+//   sort and keeps, are made with the plan: conditions that need no row may keep the first execution from sorting.
 // - JOIN::do_send_rows, which is off once a LIMIT with SQL_CALC_FOUND_ROWS is reached, and the limits of the unit: both
 //   are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
 // - Ranges of an index, which depend on values: they are made anew.
@@ -16,8 +17,7 @@
 // - Rowids by which a semi-join recognises rows that it has found: reinit() empties their tables.
 // - Subqueries. The server executes an uncorrelated one once, and uses the result as a constant while planning: here
 //   each is correlated with the outer values, and is executed again for each row. The optimizer may also turn one in
-//   WHERE or in the select list into a join, as long as nothing is kept for that. Keys of a sort, which the server
-//   makes in the first execution of a subquery and keeps, are made with the plan. The server looks for columns only in
+//   WHERE or in the select list into a join, as long as nothing is kept for that. The server looks for columns only in
 //   those that it has not executed yet, unless they are marked (Subqueries::note()).
 // - Derived tables that are not merged. The server fills one once, or, if it is correlated, again without
 //   JOIN::reinit(): here it is emptied and filled before each execution (derived_tables.cc).

@@ -259,6 +259,8 @@ bool JoinPlan::optimize(const ToBePlanned &what, const char *&why) {
   }
   for (const JOIN *const join : joins_) scratch_.note_sums(*join);
   if ((why = derived_.note(select, scratch_)) != nullptr) return false;
+  for (JOIN *const join : joins_) ScratchTables::make_sort_keys(thd, *join);
+  for (const DerivedTable &one : derived_.all()) ScratchTables::make_sort_keys(thd, *one.join);
   planning_ = PlanningCounts(thd->status_var).since(before);
   status_ = thd->server_status & (SERVER_QUERY_NO_INDEX_USED | SERVER_QUERY_NO_GOOD_INDEX_USED);
   plan_flags_ = static_cast<uint>(thd->query_plan_flags);

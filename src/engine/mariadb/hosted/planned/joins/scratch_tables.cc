@@ -68,6 +68,14 @@ void ScratchTables::note_weeded_out(JOIN &join) {
   while (TABLE *const one = all++) weeded_out_.push_back(one);
 }
 
+void ScratchTables::make_sort_keys(THD *home, JOIN &join) {
+  if (join.zero_result_cause != nullptr || join.join_tab == nullptr) return;
+  for (JOIN_TAB *tab = first_linear_tab(&join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
+       tab = next_linear_tab(&join, tab, WITH_BUSH_ROOTS))
+    if (tab->filesort != nullptr && tab->aggr == nullptr && tab->table != nullptr)
+      tab->filesort->make_sortorder(home, &join, tab->table->map);
+}
+
 void ScratchTables::note_sums(const JOIN &join) {
   if (join.sum_funcs == nullptr) return;
   for (Item_sum **one = join.sum_funcs; *one != nullptr; ++one) {

@@ -25,6 +25,10 @@ class ScratchTables {
   void note(TABLE *table);
   /// Notes the tables of rowids that the JOIN's semi-joins have found; each execution empties them.
   void note_weeded_out(JOIN &join);
+  /// Makes the keys of the JOIN's sorts of rows of a table. The server makes them in the first of these sorts and keeps
+  /// them, and that sort may come late: in a subquery, or behind a condition that needs no row and is not true at
+  /// first.
+  static void make_sort_keys(THD *home, JOIN &join);
   /// Notes COUNT(DISTINCT ...) and GROUP_CONCAT().
   void note_sums(const JOIN &join);
   /// Once all are noted: bounds the rows of an execution, which reads `tables`.

@@ -17,15 +17,6 @@ struct ItsThd : Item_subselect {
   static void give(Item_subselect &item, THD *thd) { item.*(&ItsThd::thd) = thd; }
 };
 
-/// The server makes them in the first execution of a subquery, which may come late, and keeps them.
-void make_sort_keys(THD *home, JOIN &join) {
-  if (join.zero_result_cause != nullptr || join.join_tab == nullptr) return;
-  for (JOIN_TAB *tab = first_linear_tab(&join, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
-       tab = next_linear_tab(&join, tab, WITH_BUSH_ROOTS))
-    if (tab->filesort != nullptr && tab->aggr == nullptr && tab->table != nullptr)
-      tab->filesort->make_sortorder(home, &join, tab->table->map);
-}
-
 }  // namespace
 
 void Subqueries::depend(SELECT_LEX &select) {
@@ -75,7 +66,7 @@ bool Subqueries::note(THD *home, SELECT_LEX &select, ScratchTables &scratch) {
     }
     all_.push_back({.item = &item, .unit = &unit, .join = inner->join});
     scratch.note_sums(*inner->join);
-    make_sort_keys(home, *inner->join);
+    ScratchTables::make_sort_keys(home, *inner->join);
     return !item.const_item();
   });
 }
