@@ -105,13 +105,13 @@ def test_what_workers_and_the_server_take_is_shown_and_forgotten(server, session
     for number in range(400):
         session.query(f"SELECT other FROM t WHERE name = 'n{number % 20}'")
         session.execute("SELECT id FROM t WHERE id = ?", (number % 20,))
-        session.query(f"SELECT id FROM t WHERE id = {number} OR id = 2")
+        session.query(f"SELECT id FROM t WHERE id = {number} OR other = 2")
     for form in ("SELECT other FROM t WHERE name = ?", "PREPARE SELECT id FROM t WHERE id = ?"):
         row = taken(server, form)
         assert 80 <= row["worker_runs"] <= 1000 and row["server_runs"] >= 1, form
         assert 0 < row["worker_us"] / row["worker_runs"] < row["server_us"] / row["server_runs"], form
         assert row["seen_seconds_ago"] < 60
-    left = taken(server, "SELECT id FROM t WHERE id = ? OR id = ?")
+    left = taken(server, "SELECT id FROM t WHERE id = ? OR other = ?")
     assert left["worker_runs"] == 0 and 80 <= left["server_runs"] <= 1000 and left["server_us"] > 0
     assert server.status("Postern_spared_processor_us")["postern_spared_processor_us"] > spared
     server.execute("FLUSH POSTERN_PLANS")
@@ -136,9 +136,9 @@ def test_observers_of_statements_are_the_reason(server, session):
 
 
 def test_a_form_that_is_not_served_has_its_reason(server, session):
-    session.query("SELECT id FROM t WHERE id = 1 OR id = 2")
+    session.query("SELECT id FROM t WHERE id = 1 OR other = 2")
     session.query("SELECT id FROM t WHERE other = 3")
-    row = plan(server, "SELECT id FROM t WHERE id = ? OR id = ?")
+    row = plan(server, "SELECT id FROM t WHERE id = ? OR other = ?")
     assert (row["state"], row["reason"], row["database_name"], row["kind"]) == ("not served", "OR", "test", None)
     assert plan(server, "SELECT id FROM t WHERE other = ?")["reason"] == "no index for the conditions and the order"
 
