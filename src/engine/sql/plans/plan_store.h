@@ -143,12 +143,17 @@ class PlanStore {
   };
 
   static uint64_t number_of(const Key &key) { return key.form * 0x9e3779b97f4a7c15 ^ std::hash<Bytes>{}(key.shape); }
+  /// Sessions of one turn began their statements at different times, so `now_us` may lie before `then_us`.
+  static bool is_longer_ago(uint64_t then_us, uint64_t now_us, uint64_t us) {
+    return now_us > then_us && now_us - then_us > us;
+  }
   bool is_old(const Kept &kept, uint64_t now_us) const {
-    return now_us - kept.made_us > bounds_.age_max_us || now_us - kept.used_us > bounds_.unused_max_us;
+    return is_longer_ago(kept.made_us, now_us, bounds_.age_max_us) ||
+           is_longer_ago(kept.used_us, now_us, bounds_.unused_max_us);
   }
   /// Checks the statistics from time to time.
   bool is_good(Kept &kept, uint64_t now_us) const {
-    if (now_us - kept.looked_us <= bounds_.look_after_us) return true;
+    if (!is_longer_ago(kept.looked_us, now_us, bounds_.look_after_us)) return true;
     kept.looked_us = now_us;
     return kept.plan->is_worth_keeping();
   }

@@ -157,6 +157,15 @@ TEST_F(PlanStoreTest, APlanLeavesIfItIsNotUsedForLong) {
   EXPECT_TRUE(plans.empty());
 }
 
+TEST_F(PlanStoreTest, APlanStaysForAStatementThatBeganBeforeTheLast) {
+  FakePlan *const plan = add(1);
+  now_us -= 1;
+  EXPECT_EQ(find(1), plan);
+  plans.drop_old(now_us);
+  EXPECT_EQ(plans.size(), 1);
+  EXPECT_EQ(plan->looks, 0);
+}
+
 TEST_F(PlanStoreTest, StatisticsAreLookedAtNowAndThen) {
   FakePlan *const plan = add(1);
   now_us += 100;
