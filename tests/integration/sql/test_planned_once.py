@@ -29,6 +29,8 @@ CONTEXTS = (
     "SET optimizer_switch = 'index_condition_pushdown=off'",
     "SET optimizer_switch = DEFAULT",
     "SET sort_buffer_size = 65536",
+    "SET max_length_for_sort_data = 4",  # sorts keep rowids
+    "SET max_length_for_sort_data = DEFAULT",
     "SET timestamp = 1706790000.25",
     "SET timestamp = 1704300000",
     "SET timestamp = 1706835599.5",
