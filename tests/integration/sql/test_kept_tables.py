@@ -255,7 +255,7 @@ def test_counters_are_the_servers(tables):
     for text in READS * 3:
         ask(sessions, text)
     ask(sessions, "COMMIT")
-    status = "SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler%' OR Variable_name IN {}"
+    status = "SHOW SESSION STATUS WHERE Variable_name LIKE 'Handler\\_%' OR Variable_name IN {}"
     ask(sessions, status.format(COUNTERS))
 
 
