@@ -60,7 +60,7 @@ bool KeptTable::open(uint64_t version) {
   if (failed || list_.table == nullptr || ticket_ == nullptr) return false;
   list_.table->pos_in_table_list = &list_;
   list_.table->reginfo.lock_type = TL_READ;
-  return list_.table->s->get_table_ref_version() == version && !may_be_kept(*list_.table);
+  return list_.table->s->get_table_ref_version() == version;
 }
 
 KeptTable::~KeptTable() {

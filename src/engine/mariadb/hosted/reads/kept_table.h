@@ -34,7 +34,7 @@ class KeptTable {
   KeptTable(const KeptTable &) = delete;
   KeptTable &operator=(const KeptTable &) = delete;
 
-  /// Once, without waiting. False: it cannot be opened, may not be kept, or has another definition than that version's.
+  /// Once, without waiting. False: it cannot be opened, or has another definition than that version's.
   bool open(uint64_t version);
   TABLE &table() const { return *list_.table; }
   const MDL_ticket &ticket() const { return *ticket_; }
@@ -68,8 +68,8 @@ class ReadTables {
 
   explicit ReadTables(const HomeThd &home) : home_(home) {}
 
-  /// The form's table with the definition of that version, which is opened if it is not kept; nullptr: it cannot be.
-  /// The thread may act as a session's THD.
+  /// The form's table with the definition of that version, which may be kept; it is opened if it is not yet. nullptr:
+  /// it cannot be. The thread may act as a session's THD.
   KeptTable *find(uint64_t form, const TableNames &names, uint64_t version, uint64_t now_us);
   void drop(const KeptTable *table) { kept_.drop(table); }
 

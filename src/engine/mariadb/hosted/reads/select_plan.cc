@@ -7,6 +7,7 @@
 
 #include "engine/mariadb/basics/cluster.h"
 #include "engine/mariadb/basics/opening.h"
+#include "engine/mariadb/hosted/reads/kept_table.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 
 namespace postern::mariadb {
@@ -91,7 +92,7 @@ std::optional<NotNow> SelectPlan::answer(const Asked &asked, const AnswerTools &
                                                           .values = asked.statement.values,
                                                           .prepared = asked.prepared,
                                                           .bytes_received = asked.statement.packet.size()},
-                                                         tools.reads, output);
+                                                         known->table_may_stay ? tools.reads : nullptr, output);
   if (!why && may_be_bad &&
       judge_.note_answered(thd->status_var.rows_read - read_before) != sql::PlanJudge::Verdict::good)
     bad_for_.store(known->version, std::memory_order_relaxed);
@@ -135,7 +136,8 @@ void SelectPlan::learn(const Asked &asked, Bytes packets, uint64_t before) const
     if (const Learnt *const known = find(shape); known != nullptr && known->version == version) return;
     if (!may_learn()) return;
     const char *const index = table.key_info[read.index].name.str;
-    learnt_.push(new Learnt{shape, version, std::move(read), std::move(*answer), index, *asked.columns});
+    learnt_.push(
+        new Learnt{shape, version, std::move(read), !may_be_kept(table), std::move(*answer), index, *asked.columns});
   });
 }
 

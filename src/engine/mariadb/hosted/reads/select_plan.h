@@ -54,6 +54,7 @@ class SelectPlan final : public StatementPlan {
     AnswerShape shape;
     uint64_t version;
     ResolvedRead read;
+    bool table_may_stay;  // open in a worker, which lends it
     sql::Answer answer;
     std::string index;
     ClientMetadata columns;  // afterwards

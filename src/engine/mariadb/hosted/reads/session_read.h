@@ -49,7 +49,7 @@ class SessionReader {
  public:
   /// Answers the statement in `thd`, which is idle and attached to the calling thread (attachment.h). If it returns a
   /// reason, nothing is written to `output`, and the session is unchanged. Never waits for a lock. The caller has
-  /// checked session_allows(). `tables`: the worker's; nullptr: it keeps none.
+  /// checked session_allows(). `tables`: the worker's; nullptr: it has none, or may not keep this one (may_be_kept()).
   std::optional<NotNow> run(THD *thd, const SessionRead &read, ReadTables *tables, Output &output);
 
   /// Whether the account of `thd` may read the form's columns, as far as that is known without the table. `list` is its
