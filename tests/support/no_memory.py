@@ -5,6 +5,7 @@ import struct
 import subprocess
 import time
 
+import pytest
 from support.server import ROOT
 from support.waiting import until
 
@@ -54,3 +55,8 @@ class Failing:
                 client.stop = True
             for client in clients:
                 client.join(60)
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    return Failing(tmp_path_factory.mktemp("no_memory"))

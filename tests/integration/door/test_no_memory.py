@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from support import mc, seeds
-from support.no_memory import Failing
+from support.no_memory import failing  # noqa: F401
 from support.waiting import until
 
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))
@@ -15,11 +15,6 @@ SEED = seeds.chosen(11)
 CLIENTS = 4  # for each door
 KEYS = 200  # that each client writes to
 OUT_OF_MEMORY = "Out of memory"
-
-
-@pytest.fixture(scope="module")
-def failing(tmp_path_factory):
-    return Failing(tmp_path_factory.mktemp("no_memory"))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 from support import seeds
-from support.no_memory import Failing
+from support.no_memory import failing  # noqa: F401
 from support.resp import Client, Error, decode, encode
 from support.waiting import until
 
@@ -21,11 +21,6 @@ COUNT_BY_SCRIPT = (
     "redis.call('HSET', KEYS[3], 'n', n) return n"
 )
 FUNCTION = "#!lua name=counting\nredis.register_function('count', function(KEYS, ARGV) %s end)" % COUNT_BY_SCRIPT
-
-
-@pytest.fixture(scope="module")
-def failing(tmp_path_factory):
-    return Failing(tmp_path_factory.mktemp("no_memory"))
 
 
 @pytest.fixture(scope="module")

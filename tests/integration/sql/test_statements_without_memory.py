@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from support import seeds
-from support.no_memory import Failing
+from support.no_memory import failing  # noqa: F401
 from support.sql_session import QUERY, Session
 from support.waiting import until
 
@@ -34,11 +34,6 @@ SETS = (
     "SAVEPOINT s",
     "USE test",
 )
-
-
-@pytest.fixture(scope="module")
-def failing(tmp_path_factory):
-    return Failing(tmp_path_factory.mktemp("no_memory"))
 
 
 @pytest.fixture(scope="module")
