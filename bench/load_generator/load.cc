@@ -150,7 +150,7 @@ Options parse(int argc, char **argv) {
         break;
       case multi: options.shape.multi_keys = static_cast<uint32_t>(number(optarg, 1, 10'000)); break;
       case scan: options.shape.scan_rows = static_cast<uint32_t>(number(optarg, 1, 100'000)); break;
-      default: fail("unknown option; bench/load.cc holds the known ones");
+      default: fail("unknown option; bench/load_generator/load.cc holds the known ones");
     }
   }
   if (optind != argc || !options.place.given()) fail("--port or --unix is needed");
