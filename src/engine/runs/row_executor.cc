@@ -32,10 +32,10 @@ bool are_of_sessions(std::span<const Op> ops) {
 
 Settlement RowExecutor::run(const Run &run) {
   if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
-  lane_ = run.lane;
+  ops_.set_lane(run.lane);
   answers_may_wait_ = run.answers_may_wait;
-  if (lane_ == Lane::alone && !run.units.empty()) return run_unit(run);
-  if (lane_ == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
+  if (lane() == Lane::alone && !run.units.empty()) return run_unit(run);
+  if (lane() == Lane::alone && script_of(run.ops[0]) != nullptr) return run_script(run.ops[0]);
   if (are_of_sessions(run.ops)) return run_sessions(run);
   if (!write_any(run.ops)) return run_reading(run);
   return std::any_of(run.ops.begin(), run.ops.end(), suits_turn) ? run_statements(run) : run_writing(run);
@@ -74,14 +74,14 @@ Settlement RowExecutor::run_reading(const Run &run) {
   Settlement settlement;
   begin(run.ops);
   try {
-    for (int attempt = 0; attempt < prepare_attempts_max && !prepare(run.ops); ++attempt) {
+    for (int attempt = 0; attempt < prepare_attempts_max && !ops_.prepare(run.ops); ++attempt) {
     }
-    tables_.lock_all(lookups_);
-    finder_.expect(lookups_);
+    tables_.lock_all(ops_.lookups());
+    finder_.expect(ops_.lookups());
     execute_all(run, run.watcher);
   } catch (const std::bad_alloc &) {
     // A find in the slow lane may have sent a part of its reply, and its place with it.
-    settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn || order_.in_own_unit()};
+    settlement = {.failure = Failure::out_of_memory, .repeatable = lane() == Lane::turn || order_.in_own_unit()};
   }
   tables_.unlock_all(Tables::Ending::commit);
   end_reading(settlement);
@@ -110,7 +110,7 @@ Settlement RowExecutor::run_sessions(const Run &run) {
   try {
     execute_all(run, run.watcher);
   } catch (const std::bad_alloc &) {
-    settlement = {.failure = Failure::out_of_memory, .repeatable = lane_ == Lane::turn};
+    settlement = {.failure = Failure::out_of_memory, .repeatable = lane() == Lane::turn};
   }
   if (has_statements_left()) {
     begin_statement();
@@ -124,7 +124,7 @@ Settlement RowExecutor::run_sessions(const Run &run) {
 void RowExecutor::run_command(Op &op, bool answer_may_wait) {
   op.progress = Progress::needs_own_run;
   if (thread_->killed() && server_stopping()) return;
-  lane_ = Lane::turn;
+  ops_.set_lane(Lane::turn);
   answers_may_wait_ = answer_may_wait;
   begin_sessions();
   op.progress = Progress::done;
@@ -146,13 +146,13 @@ Settlement RowExecutor::run_writing(const Run &run) {
 }
 
 void RowExecutor::begin_row_waits() {
-  const bool alone = lane_ == Lane::alone;
+  const bool alone = lane() == Lane::alone;
   writer_.begin_batch(thd(), alone, alone ? row_wait_ms() : 0, alone_row_wait_ms_);
 }
 
 /// Tables are opened and closed with it, those for reading too.
 Settlement RowExecutor::run_statement(const Run &run) {
-  const bool alone = lane_ == Lane::alone;
+  const bool alone = lane() == Lane::alone;
   const bool locks_places =
       (alone || order_.in_own_unit()) &&
       std::any_of(run.ops.begin(), run.ops.end(), [](const Op &op) { return op.verb == Verb::lock; });
@@ -163,12 +163,12 @@ Settlement RowExecutor::run_statement(const Run &run) {
   try {
     for (int attempt = 0; attempt < prepare_attempts_max; ++attempt) {
       write_tables_.begin(thd(), alone);
-      if (prepare(run.ops)) break;
+      if (ops_.prepare(run.ops)) break;
     }
     write_tables_.lock_all();
     // Consistent reads, although the statement is one that writes.
     thd()->lex->sql_command = SQLCOM_SELECT;
-    tables_.lock_all(lookups_);
+    tables_.lock_all(ops_.lookups());
     if (tentative_ && !write_tables_.can_undo_all()) run.ops[0].progress = Progress::needs_own_run;
     else execute_all(run, nullptr);
     bool undo = order_.in_own_unit() ? order_.ends() != sql::UnitEnds::commit : writer_.undo();
@@ -196,24 +196,19 @@ Settlement RowExecutor::run_statement(const Run &run) {
   return settlement;
 }
 
-/// Ops are executed, or passed by, in their order: so each open op finds the table that it opens.
 inline void RowExecutor::execute_next(Op &op) {
-  if (op.verb != Verb::open || opens_ == opening_.size()) return execute(op, nullptr);
-  const Spec *const opening = opening_[opens_++].get();
-  if (opening != nullptr) return execute(op, opening);
+  if (op.verb != Verb::statement) return ops_.execute_next(op);
   op.progress = Progress::done;
-  op.slot->clear();
-  refuse(op, Failure::out_of_memory);
+  execute_statement(op);
+}
+
+void RowExecutor::execute_statement(Op &op) {
+  op.progress = Progress::needs_own_run;
 }
 
 void RowExecutor::execute_all(const Run &run, Watcher *watcher) {
-  opens_ = 0;
+  ops_.begin_ops();
   order_.execute_all(run, watcher);
-}
-
-void RowExecutor::pass_by(std::span<const Op> ops) {
-  const auto is_open = [](const Op &op) { return op.verb == Verb::open; };
-  opens_ = std::min(opens_ + static_cast<size_t>(std::count_if(ops.begin(), ops.end(), is_open)), opening_.size());
 }
 
 bool RowExecutor::can_undo() const {
@@ -226,14 +221,13 @@ void RowExecutor::begin(std::span<const Op> ops) {
   order_.begin();
   begin_statement();
   if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
-  not_ready_ = asks_for_tables(ops) && cluster_refuses_reads(thd);
   tables_.begin_batch();
-  privileges_.begin_batch(*thread_);
-  finder_.begin_batch(thd, lane_);
+  ops_.begin_run(asks_for_tables(ops) && cluster_refuses_reads(thd));
+  finder_.begin_batch(thd, lane());
 }
 
 void RowExecutor::end_statement() {
-  opening_.clear();
+  ops_.end_statement();
   clear_statement(thd());
   thread_->show_text();
 }

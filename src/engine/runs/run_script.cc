@@ -14,8 +14,8 @@ Settlement RowExecutor::run_script(Op &op) {
   begin({&op, 1});
   Settlement settlement;
   op.progress = Progress::done;
-  if (const Failure why = refusal_of_script(op); why != Failure::none) {
-    refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
+  if (const Failure why = ops_.refusal_of_script(op); why != Failure::none) {
+    ops_.refuse_script(op, why);
   } else {
     begin_row_waits();
     write_tables_.begin_script(thd(), certification_);
@@ -33,12 +33,6 @@ Settlement RowExecutor::run_script(Op &op) {
   if (!settlement.lasted()) counters_->add(Counter::transactions_lost);
   end();
   return settlement;
-}
-
-Failure RowExecutor::refusal_of_script(const Op &op) const {
-  if (not_ready_) return Failure::cluster_not_ready;
-  if (op.identity != nullptr && op.identity->account == nullptr) return Failure::unauthorized;
-  return access_ == Access::read ? Failure::read_only_door : Failure::none;
 }
 
 /// `first`: its first step, if it has begun. `undo`: it is over, and nothing of it shall stay.
@@ -74,7 +68,7 @@ Settlement RowExecutor::run_step(Op &op, const Script::Step &step) {
   if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd(), step.depth);
   if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd(), step.depth);
   if (failed) return {.failure = Failure::commit_failed, .repeatable = !cannot_be_undone(thd())};
-  if (step.what == Script::Step::What::alone && lane_ == Lane::turn) op.progress = Progress::needs_own_run;
+  if (step.what == Script::Step::What::alone && lane() == Lane::turn) op.progress = Progress::needs_own_run;
   if (step.what != Script::Step::What::run || step.ops.empty()) return {};
   for (Op &one : step.ops) {
     one.identity = one.internal ? nullptr : op.identity;
@@ -88,10 +82,10 @@ Settlement RowExecutor::run_step(Op &op, const Script::Step &step) {
 /// All, or none of them.
 Settlement RowExecutor::run_ops_of_step(std::span<Op> ops) {
   tables_.begin_batch();
-  finder_.begin_batch(thd(), lane_);
+  finder_.begin_batch(thd(), lane());
   const Unit all{0, static_cast<uint32_t>(ops.size()), true};
   const Order::OwnUnit unit(order_, ops);
-  return still_open(run_statement({.ops = ops, .units = {&all, 1}, .lane = lane_}));
+  return still_open(run_statement({.ops = ops, .units = {&all, 1}, .lane = lane()}));
 }
 
 /// Ends a statement among others. The server may have ended their transaction with it, and would begin another.

@@ -29,7 +29,7 @@ Settlement RowExecutor::run_statements(const Run &run) {
       units_.clear();
       add_units_within(run.units, at, count, units_);
       tables_.begin_batch();
-      settlement = still_open(run_statement({.ops = run.ops.subspan(at, count), .units = units_, .lane = lane_}));
+      settlement = still_open(run_statement({.ops = run.ops.subspan(at, count), .units = units_, .lane = lane()}));
       at += count;
     }
   } catch (const std::bad_alloc &) {
@@ -43,7 +43,7 @@ Settlement RowExecutor::run_statements(const Run &run) {
 
 bool RowExecutor::may_join(const Op &op, const Op *before) const {
   const bool joins = suits_turn(op) && op.script->joins() != Script::Joins::none && !order_.is_held_up(op) &&
-                     refusal_of_script(op) == Failure::none;
+                     ops_.refusal_of_script(op) == Failure::none;
   if (!joins || before == nullptr || before->connection != op.connection) return joins;
   return op.script->joins() == Script::Joins::all && before->script->joins() == Script::Joins::all;
 }
@@ -122,8 +122,8 @@ Settlement RowExecutor::run_script_in_turn(Op &op, const Script::Step *first) {
     return {};
   }
   op.progress = Progress::done;
-  if (const Failure why = refusal_of_script(op); why != Failure::none) {
-    refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
+  if (const Failure why = ops_.refusal_of_script(op); why != Failure::none) {
+    ops_.refuse_script(op, why);
     return {};
   }
   write_tables_.take_changed();

@@ -1,15 +1,19 @@
 #include "engine/server/server.h"
 
+#include "engine/runs/op_runner.h"
+
+#include <algorithm>
+#include <utility>
+
 #include "engine/rows/bounds.h"
 #include "engine/runs/login.h"
-#include "engine/runs/row_executor.h"
+#include "engine/server/cluster.h"
 #include "engine/server/failures.h"
 #include "engine/server/opening.h"
 
 namespace postern::rows {
 
-/// Opens every table the ops need. False if all were given up on the way and must be opened again.
-bool RowExecutor::prepare(std::span<Op> ops) {
+bool OpRunner::prepare(std::span<Op> ops) {
   opening_.clear();
   lookups_ = 0;
   if (not_ready_) return true;
@@ -24,16 +28,17 @@ bool RowExecutor::prepare(std::span<Op> ops) {
     if (op.identity != nullptr && !may_prepare(op)) continue;
     if (op.verb == Verb::open) {
       Spec *const spec = opening_.back().get();
-      state = tables_.prepare(spec, false).state;
+      state = tools_.tables.prepare(spec, false).state;
       // Done now, not in the op's turn, because later finds in the batch need their tables.
       if (state == TableState::ready && !op.slot->filled()) op.slot->fill(specs_.use(*op.spec));
     } else if (op.verb == Verb::find) {
       lookups_ += std::max<size_t>(op.find->in_list.size(), 1);
       if (Binding *const binding = op.slot->binding())
-        state = tables_.prepare(static_cast<Spec *>(binding), lane_ == Lane::alone || Bounds::needed(*op.find)).state;
+        state =
+            tools_.tables.prepare(static_cast<Spec *>(binding), lane_ == Lane::alone || Bounds::needed(*op.find)).state;
     } else if (access_ == Access::write && writes(op.verb) && op.verb != Verb::script && lane_ == Lane::turn) {
       if (Binding *const binding = op.slot->binding())
-        state = write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); }).state;
+        state = tools_.write_tables.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); }).state;
     }
     if (state == TableState::again) return false;
   }
@@ -41,24 +46,24 @@ bool RowExecutor::prepare(std::span<Op> ops) {
 }
 
 /// Opens the tables that the ops write to, before any other: where one cannot be had all are closed again.
-void RowExecutor::prepare_writes_alone(std::span<Op> ops) {
+void OpRunner::prepare_writes_alone(std::span<Op> ops) {
   for (Op &op : ops) {
     if (!writes(op.verb) || (op.identity != nullptr && !may_prepare(op))) continue;
     if (Binding *const binding = op.slot->binding())
-      write_tables_.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); });
+      tools_.write_tables.prepare(static_cast<Spec *>(binding), op.verb, [this] { give_up_all(); });
   }
-  write_tables_.open_listed();
+  tools_.write_tables.open_listed();
 }
 
 /// Whether the op's account may know of its table.
-bool RowExecutor::may_prepare(const Op &op) {
+bool OpRunner::may_prepare(const Op &op) {
   if (op.identity->account == nullptr) return false;
   const Spec *const spec = spec_of(op, opening_.empty() ? nullptr : opening_.back().get());
   return spec == nullptr || privileges_.allow(op, *spec, access_);
 }
 
 /// The open table of the op; nullptr for none. `opening`: the table that an open op opens.
-const Spec *RowExecutor::spec_of(const Op &op, const Spec *opening) {
+const Spec *OpRunner::spec_of(const Op &op, const Spec *opening) {
   if (op.verb == Verb::open) return opening;
   if (op.verb == Verb::answer || op.verb == Verb::login || op.verb == Verb::script || op.verb == Verb::statement)
     return nullptr;
@@ -66,7 +71,7 @@ const Spec *RowExecutor::spec_of(const Op &op, const Spec *opening) {
 }
 
 /// False if the op has failed for its account's rights. `table`: the op's open table, or nullptr.
-bool RowExecutor::allowed(Op &op, const Spec *spec, const OpenTable *table) {
+bool OpRunner::allowed(Op &op, const Spec *spec, const OpenTable *table) {
   if (op.identity->account == nullptr) {
     refuse(op, Failure::unauthorized);
     return false;
@@ -80,26 +85,45 @@ bool RowExecutor::allowed(Op &op, const Spec *spec, const OpenTable *table) {
   return false;
 }
 
-void RowExecutor::execute_login(Op &op) {
+void OpRunner::execute_next_open(Op &op) {
+  if (opens_ == opening_.size()) return execute(op, nullptr);
+  const Spec *const opening = opening_[opens_++].get();
+  if (opening != nullptr) return execute(op, opening);
+  op.progress = Progress::done;
+  op.slot->clear();
+  refuse(op, Failure::out_of_memory);
+}
+
+void OpRunner::pass_by(std::span<const Op> ops) {
+  const auto is_open = [](const Op &op) { return op.verb == Verb::open; };
+  opens_ = std::min(opens_ + static_cast<size_t>(std::count_if(ops.begin(), ops.end(), is_open)), opening_.size());
+}
+
+Failure OpRunner::refusal_of_script(const Op &op) const {
+  if (not_ready_) return Failure::cluster_not_ready;
+  if (op.identity != nullptr && op.identity->account == nullptr) return Failure::unauthorized;
+  return access_ == Access::read ? Failure::read_only_door : Failure::none;
+}
+
+void OpRunner::execute_login(Op &op) {
   if (op.failure == Failure::none && lane_ == Lane::turn) {
     op.progress = Progress::needs_own_run;
     return;
   }
   op.identity->account.reset();
   if (op.failure != Failure::none) return refuse(op, op.failure);
-  LoginOutcome outcome = log_in(thd(), *op.login, op.identity->peer, names_);
+  LoginOutcome outcome = log_in(thread_.thd(), *op.login, op.identity->peer, names_);
   op.identity->account = std::move(outcome.account);
   if (op.identity->account == nullptr) return refuse(op, Failure::unauthorized, outcome.error);
   op.identity->peer.note_account(std::move(outcome.name));
-  counters_->add(Counter::logins);
+  counters_.add(Counter::logins);
   finish(op, Failure::none);
 }
 
-/// `opening`: what an open op opens.
-void RowExecutor::execute(Op &op, const Spec *opening) {
+/// `opening`: the table that an open op opens.
+void OpRunner::execute(Op &op, const Spec *opening) {
   op.progress = Progress::done;
   if (op.verb == Verb::login) return execute_login(op);
-  if (op.verb == Verb::statement) return execute_statement(op);
   if (not_ready_ && op.verb != Verb::answer) {
     if (op.verb == Verb::open) op.slot->clear();
     return refuse(op, Failure::cluster_not_ready, node_not_ready);
@@ -114,19 +138,19 @@ void RowExecutor::execute(Op &op, const Spec *opening) {
   }
   switch (op.verb) {
     case Verb::answer:
-      counters_->add(Counter::requests_other);
+      counters_.add(Counter::requests_other);
       return finish(op, op.slot != nullptr && binding == nullptr ? Failure::not_open : op.failure);
     case Verb::open: return execute_open(op, opening);
     case Verb::find: {
       if (binding == nullptr) return refuse(op, Failure::not_open);
-      OpenTable *const table = tables_.prepared(static_cast<Spec *>(binding));
+      OpenTable *const table = tools_.tables.prepared(static_cast<Spec *>(binding));
       if (!usable(op, table)) return;
-      if (!writer_.store_held()) {
+      if (!tools_.writer.store_held()) {
         op.progress = Progress::needs_own_run;
         return;
       }
-      finder_.run(op, *table);
-      if (op.progress == Progress::done) counters_->add(Counter::requests_find);
+      tools_.finder.run(op, *table);
+      if (op.progress == Progress::done) counters_.add(Counter::requests_find);
       return;
     }
     case Verb::script: op.progress = Progress::needs_own_run; return;
@@ -135,8 +159,8 @@ void RowExecutor::execute(Op &op, const Spec *opening) {
     case Verb::edit: {
       if (access_ == Access::read) return refuse(op, Failure::read_only_door);
       if (binding == nullptr) return refuse(op, Failure::not_open);
-      OpenTable *const table = write_tables_.prepared(static_cast<Spec *>(binding));
-      if (usable(op, table)) writer_.run(op, *table);
+      OpenTable *const table = tools_.write_tables.prepared(static_cast<Spec *>(binding));
+      if (usable(op, table)) tools_.writer.run(op, *table);
       if (op.progress == Progress::done) static_cast<Spec *>(binding)->counts()->add(0, 0, 1);
       return;
     }
@@ -145,15 +169,12 @@ void RowExecutor::execute(Op &op, const Spec *opening) {
   }
 }
 
-void RowExecutor::execute_statement(Op &op) {
-  op.progress = Progress::needs_own_run;
+const OpenTable *OpRunner::open_table(const Op &op, const Spec &spec) {
+  return access_ == Access::write && writes(op.verb) ? tools_.write_tables.prepared(&spec)
+                                                     : tools_.tables.prepared(&spec);
 }
 
-const OpenTable *RowExecutor::open_table(const Op &op, const Spec &spec) {
-  return access_ == Access::write && writes(op.verb) ? write_tables_.prepared(&spec) : tables_.prepared(&spec);
-}
-
-Counter RowExecutor::request_counter(Verb verb) {
+Counter OpRunner::request_counter(Verb verb) {
   switch (verb) {
     case Verb::answer: return Counter::requests_other;
     case Verb::open: return Counter::requests_open;
@@ -168,31 +189,34 @@ Counter RowExecutor::request_counter(Verb verb) {
   return Counter::requests_other;
 }
 
-void RowExecutor::refuse(Op &op, Failure failure, const ServerError &error) {
-  counters_->add(request_counter(op.verb));
+void OpRunner::refuse_script(Op &op, Failure why) {
+  refuse(op, why, not_ready_ ? node_not_ready : nothing_said);
+}
+
+void OpRunner::refuse(Op &op, Failure failure, const ServerError &error) {
+  counters_.add(request_counter(op.verb));
   finish(op, failure, error);
 }
 
-/// The server wants every table closed before it opens one.
-void RowExecutor::give_up_all() {
-  tables_.close_all();
-  write_tables_.close();
-  release_locks(thd());
+void OpRunner::give_up_all() {
+  tools_.tables.close_all();
+  tools_.write_tables.close();
+  release_locks(thread_.thd());
 }
 
-void RowExecutor::execute_open(Op &op, const Spec *opening) {
-  const OpenTable *const table = opening != nullptr ? tables_.prepared(opening) : nullptr;
+void OpRunner::execute_open(Op &op, const Spec *opening) {
+  const OpenTable *const table = opening != nullptr ? tools_.tables.prepared(opening) : nullptr;
   if (!usable(op, table)) {
     // Filled by an earlier run; meanwhile the table was dropped.
     if (op.progress == Progress::done) op.slot->clear();
     return;
   }
-  counters_->add(Counter::requests_open);
+  counters_.add(Counter::requests_open);
   finish(op, Failure::none);
 }
 
 /// The op cannot run on this table: it fails, or is left for later.
-void RowExecutor::give_up(Op &op, const OpenTable *table) {
+void OpRunner::give_up(Op &op, const OpenTable *table) {
   if (table == nullptr) {
     op.progress = Progress::busy;  // DDL took the tables away again and again
     return;
@@ -202,7 +226,7 @@ void RowExecutor::give_up(Op &op, const OpenTable *table) {
     case TableState::busy:
     case TableState::again: op.progress = Progress::busy; return;
     case TableState::failed:
-      if (table->failure == Failure::interrupted && thread_->killed()) {
+      if (table->failure == Failure::interrupted && thread_.killed()) {
         op.progress = Progress::busy;  // meant for this thread's identity, not for the request
         return;
       }
@@ -211,8 +235,8 @@ void RowExecutor::give_up(Op &op, const OpenTable *table) {
   }
 }
 
-void RowExecutor::finish(Op &op, Failure failure, const ServerError &error) {
-  if (failure != Failure::none) count_failure(*counters_, op, failure);
+void OpRunner::finish(Op &op, Failure failure, const ServerError &error) {
+  if (failure != Failure::none) count_failure(counters_, op, failure);
   Outcome outcome;
   outcome.failure = failure;
   outcome.message = error.message;
