@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks beyond a compiler's: which folder includes which, words that some folders must not use, stale
-generated pages, turns of phrase that are hard to read (prose.py), the layout of sources, and the plain hygiene of text
-files; runs shellcheck on shell scripts.
+generated pages, turns of phrase that are hard to read (prose.py), names that a source does not include (includes.py),
+the layout of sources, and the plain hygiene of text files; runs shellcheck on shell scripts.
 Needs what tools/deps test installs. Prints every finding and exits 1 if there is one."""
 import pathlib
 import re
@@ -248,9 +248,10 @@ def main():
         [subprocess.run([sys.executable, ROOT / "scripts" / one, "--check"], check=False).returncode for one in makers]
     )
     hard_to_read = subprocess.run([sys.executable, ROOT / "scripts/prose.py"], check=False).returncode
+    not_included = subprocess.run([sys.executable, ROOT / "scripts/includes.py"], check=False).returncode
     present = [ROOT / path for path in paths if path.parts[:2] != ("tests", "corpus") and (ROOT / path).is_file()]
     sound = check_scripts(present) & check_layout(present)
-    sys.exit(1 if found or stale or hard_to_read or not sound else 0)
+    sys.exit(1 if found or stale or hard_to_read or not_included or not sound else 0)
 
 
 main()

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "redis/call.h"
 #include "redis/commands/categories.h"
 #include "redis/registry/command_keys.h"
 #include "redis/registry/handlers.h"

@@ -1,6 +1,7 @@
 #include "redis/keyspace/maps.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/log.h"

@@ -1,5 +1,6 @@
 #include "redis/wire/numbers.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>

@@ -3,6 +3,7 @@
 #include "engine/mariadb/basics/row_wait.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.h"
 #include "engine/mariadb/basics/failures.h"
