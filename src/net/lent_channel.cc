@@ -12,7 +12,7 @@
 namespace postern::net {
 namespace {
 
-Transfer failure() {
+Transfer lent_failure() {
   const bool again = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
   return {again ? Transfer::Result::would_block : Transfer::Result::failed, 0};
 }
@@ -34,7 +34,7 @@ Transfer LentChannel::receive(Input &input, size_t bytes_min) {
   if (room.empty()) return {Transfer::Result::no_memory, 0};
   const size_t size = at_first_ != 0 ? std::min<size_t>(at_first_, room.size()) : room.size();
   const ssize_t got = ::recv(fd(), room.data(), size, MSG_DONTWAIT);
-  if (got < 0) return failure();
+  if (got < 0) return lent_failure();
   if (got == 0) return {Transfer::Result::ended, 0};
   const auto bytes = static_cast<size_t>(got);
   if (at_first_ != 0) at_first_ = static_cast<uint8_t>(at_first_ - bytes);
@@ -47,7 +47,7 @@ Transfer LentChannel::send(Output &output) {
   const Bytes bytes = output.sendable();
   if (bytes.empty()) return {Transfer::Result::some, 0};
   const ssize_t put = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (put < 0) return failure();
+  if (put < 0) return lent_failure();
   output.sent(static_cast<size_t>(put));
   return {Transfer::Result::some, static_cast<size_t>(put)};
 }

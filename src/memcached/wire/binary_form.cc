@@ -8,7 +8,7 @@ namespace {
 using binary::Status;
 
 /// Bytes of an error message; some clients have a buffer of fixed size for it.
-constexpr size_t message_bytes_max = 1'024;
+constexpr size_t refusal_bytes_max = 1'024;
 
 struct Header {
   Status status = Status::success;
@@ -171,7 +171,7 @@ void BinaryForm::failed(Output &output, const Request &request, Failure failure,
     const bool has_sentence = failure == Failure::unauthorized || failure == Failure::request_too_large;
     message = is_statistics || has_sentence ? text_of(status) : failure_text(failure);
   }
-  put_value(output, request, status, message.substr(0, message_bytes_max));
+  put_value(output, request, status, message.substr(0, refusal_bytes_max));
 }
 
 void BinaryForm::plain(Output &output, const Request &request, Bytes value) const {

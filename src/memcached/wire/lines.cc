@@ -5,7 +5,7 @@
 namespace postern::memcached {
 namespace {
 
-constexpr size_t message_bytes_max = 400;
+constexpr size_t message_line_bytes_max = 400;
 
 bool is_clients_fault(Failure failure) {
   switch (kind_of(failure)) {
@@ -53,8 +53,8 @@ void put_failure(Output &output, Failure failure, Bytes message) {
   if (const Bytes line = line_of(failure); !line.empty()) return output.put(line);
   output.put(is_clients_fault(failure) ? Bytes("CLIENT_ERROR ") : Bytes("SERVER_ERROR "));
   if (message.empty()) message = failure_text(failure);
-  if (message.size() > message_bytes_max) {
-    size_t end = message_bytes_max;
+  if (message.size() > message_line_bytes_max) {
+    size_t end = message_line_bytes_max;
     while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0u) == 0x80) --end;  // not within a character
     message = message.substr(0, end);
   }

@@ -173,7 +173,7 @@ bool begin_change(CommandLine &command, ItemAction action, Flags &flags) {
   return take_key(command, too_many_line) && read_flags(command, 2, any_flag_line, flags);
 }
 
-void parse_delete(CommandLine &command) {
+void parse_meta_delete(CommandLine &command) {
   Request &request = command.request;
   Flags flags;
   if (!begin_change(command, ItemAction::erase, flags)) return;
@@ -222,7 +222,7 @@ void parse_meta(CommandLine &command) {
   switch (letter) {
     case 'g': return parse_get(command);
     case 's': return parse_set(command);
-    case 'd': return parse_delete(command);
+    case 'd': return parse_meta_delete(command);
     case 'a': return parse_arithmetic(command);
     case 'e': return parse_debug(command);
     case 'n': command.request.action = Action::noop; return;

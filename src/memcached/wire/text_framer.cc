@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t expiry_bytes_max = 20;
 
-void refuse(Request &request, Refusal refusal) {
+void refuse_line(Request &request, Refusal refusal) {
   request.action = Action::refused;
   request.refusal = refusal;
 }
@@ -84,7 +84,7 @@ Parsed TextFramer::take_command(std::span<char> bytes, const Bounds &bounds, siz
   }
   const size_t line_bytes = view.find('\n', scanned_);
   if (line_bytes > bounds.line_bytes_max && view.size() > bounds.line_bytes_max) {
-    refuse(request, Refusal::line_too_long);
+    refuse_line(request, Refusal::line_too_long);
     consumed = view.size();
     return Parsed::close;
   }
@@ -173,7 +173,7 @@ Parsed TextFramer::take_expiry(Bytes bytes, size_t &consumed, Request &request) 
     state_ = State::first_key;
     return Parsed::nothing;
   }
-  refuse(request, word.empty() && ends ? Refusal::unknown_command : Refusal::bad_expiry);
+  refuse_line(request, word.empty() && ends ? Refusal::unknown_command : Refusal::bad_expiry);
   consumed = ends ? end + 1 : end;
   state_ = ends ? State::command : State::rest_of_line;
   return Parsed::request;
@@ -198,7 +198,7 @@ Parsed TextFramer::look_through(Bytes bytes, size_t begin, size_t &consumed, Req
 }
 
 Parsed TextFramer::refuse_key(size_t end, size_t &consumed, Request &request) {
-  refuse(request, Refusal::key_too_long);
+  refuse_line(request, Refusal::key_too_long);
   request.ends = true;
   consumed = end;
   scanned_ = 0;
@@ -230,7 +230,7 @@ Parsed TextFramer::take_key(Bytes bytes, size_t at, size_t &consumed, Request &r
   }
   if (key.empty()) {
     request.action = Action::end;
-    if (!may_end_) refuse(request, Refusal::unknown_command);
+    if (!may_end_) refuse_line(request, Refusal::unknown_command);
     return Parsed::request;
   }
   may_end_ = true;

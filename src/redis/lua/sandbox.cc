@@ -105,7 +105,7 @@ void guard(lua_State *lua, const char *name, lua_CFunction guard) {
 }
 
 /// Redis returns a command's error as a text, not as the raised table.
-int protected_call(lua_State *lua) {
+int sandboxed_call(lua_State *lua) {
   luaL_checkany(lua, 1);
   const int failed = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
   if (failed != 0 && lua_istable(lua, -1)) {
@@ -119,7 +119,7 @@ int protected_call(lua_State *lua) {
 }
 
 /// Lua 5.1 computes with `int` and may overflow.
-int unpack(lua_State *lua) {
+int unpack_table(lua_State *lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   const int64_t first = luaL_optint(lua, 2, 1);
   const int64_t last = lua_isnoneornil(lua, 3) ? static_cast<int64_t>(lua_objlen(lua, 1)) : luaL_checkint(lua, 3);
@@ -212,8 +212,8 @@ void replace_base_functions(lua_State *lua) {
   lua_getfield(lua, -1, "next");
   lua_pushcclosure(lua, read_pairs, 1);
   lua_setfield(lua, -2, "pairs");
-  set_field(lua, "pcall", protected_call);
-  set_field(lua, "unpack", unpack);
+  set_field(lua, "pcall", sandboxed_call);
+  set_field(lua, "unpack", unpack_table);
   set_field(lua, "load", load_pieces);
   set_field(lua, "loadstring", load_string);
   set_field(lua, "collectgarbage", collect_garbage);

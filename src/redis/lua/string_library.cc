@@ -15,7 +15,7 @@ namespace {
 
 constexpr int captures_max = LUA_MAXCAPTURES;
 /// Calls of match() within another.
-constexpr int nesting_max = 5'000;
+constexpr int matches_nested_max = 5'000;
 
 bool is_in_class(int byte, int letter) {
   bool found = false;
@@ -87,7 +87,7 @@ class Matcher {
   }
 
   const char *match(const char *text, const char *pattern) {
-    if (++nesting_ > nesting_max) luaL_error(lua_, "pattern too complex");
+    if (++nesting_ > matches_nested_max) luaL_error(lua_, "pattern too complex");
     const char *const found = match_here(text, pattern);
     --nesting_;
     return found;

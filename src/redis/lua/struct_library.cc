@@ -123,9 +123,11 @@ Float turned(Float number, bool big_endian) {
   return number;
 }
 
-class Packer {
+class StructPacker {
  public:
-  explicit Packer(lua_State *lua) : lua_(lua), interpreter_(Interpreter::of(lua)) { interpreter_.scratch().clear(); }
+  explicit StructPacker(lua_State *lua) : lua_(lua), interpreter_(Interpreter::of(lua)) {
+    interpreter_.scratch().clear();
+  }
 
   void put_all() {
     Format format(lua_, luaL_checkstring(lua_, 1));
@@ -183,14 +185,14 @@ class Packer {
   size_t position_ = 0;
 };
 
-int pack(lua_State *lua) {
-  Packer(lua).put_all();
+int pack_struct(lua_State *lua) {
+  StructPacker(lua).put_all();
   return 1;
 }
 
-class Unpacker {
+class StructUnpacker {
  public:
-  explicit Unpacker(lua_State *lua) : lua_(lua) {}
+  explicit StructUnpacker(lua_State *lua) : lua_(lua) {}
 
   /// Returns how many values it has pushed.
   int push_all() {
@@ -271,8 +273,8 @@ class Unpacker {
   int count_ = 0;
 };
 
-int unpack(lua_State *lua) {
-  return Unpacker(lua).push_all();
+int unpack_struct(lua_State *lua) {
+  return StructUnpacker(lua).push_all();
 }
 
 int packed_size(lua_State *lua) {
@@ -294,8 +296,8 @@ int packed_size(lua_State *lua) {
 
 void push_struct_library(lua_State *lua) {
   lua_createtable(lua, 0, 3);
-  set_field(lua, "pack", pack);
-  set_field(lua, "unpack", unpack);
+  set_field(lua, "pack", pack_struct);
+  set_field(lua, "unpack", unpack_struct);
   set_field(lua, "size", packed_size);
 }
 

@@ -23,11 +23,11 @@ Known known;
 
 /// By the hash of the name; a collision does no harm.
 constexpr size_t names_max = 1024;
-std::array<std::atomic<uint64_t>, names_max> names;
+std::array<std::atomic<uint64_t>, names_max> known_names;
 
 std::pair<std::atomic<uint64_t> &, uint64_t> place_of(Bytes name) {
   const uint64_t hash = std::hash<Bytes>()(name) | 1;
-  return {names[(hash >> 1) % names_max], hash};
+  return {known_names[(hash >> 1) % names_max], hash};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace postern::sql {
 namespace {
 
 /// So many rows may always be read.
-constexpr uint64_t rows_few = 64;
+constexpr uint64_t examined_few = 64;
 /// A plan is bad if it reads so many times the rows of the server's own.
 constexpr uint64_t times_more = 4;
 /// One in so many executions that read more than a few rows is left to the server, to notice if it reads fewer by now.
@@ -33,10 +33,10 @@ void PlanJudge::note_server(uint64_t examined) {
 PlanJudge::Verdict PlanJudge::note_answered(uint64_t examined) {
   const uint64_t answered = answered_.fetch_add(1, std::memory_order_relaxed);
   add_to_average(ours_, examined);
-  if (examined <= rows_few) return Verdict::good;
+  if (examined <= examined_few) return Verdict::good;
   if (answered % compared_every == 0) leave_.store(true, std::memory_order_relaxed);
   const uint64_t ours = ours_.load(std::memory_order_relaxed);
-  if (ours <= rows_few * eighths || ours <= times_more * (theirs_.load(std::memory_order_relaxed) + eighths)) {
+  if (ours <= examined_few * eighths || ours <= times_more * (theirs_.load(std::memory_order_relaxed) + eighths)) {
     left_.store(0, std::memory_order_relaxed);
     return Verdict::good;
   }

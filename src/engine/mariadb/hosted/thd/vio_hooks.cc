@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "engine/mariadb/hosted/thd/command.h"
+
 namespace postern::mariadb {
 namespace {
 
@@ -136,7 +138,6 @@ bool Conversation::write(Bytes bytes) noexcept {
 /// Adds 2 to each packet's sequence number: the client has received one packet already, and sent one.
 std::string Conversation::take_renumbered(Bytes bytes) {
   if (!std::exchange(renumbers_, false)) return {};
-  constexpr size_t header_bytes = 4;
   constexpr unsigned had = 2;
   packet_ = {};
   login_->net->pkt_nr += had;

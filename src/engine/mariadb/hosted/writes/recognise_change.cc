@@ -12,6 +12,8 @@
 namespace postern::mariadb {
 namespace {
 
+using Duplicate = ChangeForm::Duplicate;
+
 constexpr size_t assignments_max = 128;
 
 class ChangeRecogniser : private Recogniser {
@@ -158,7 +160,6 @@ bool ChangeRecogniser::read_operand(Item *item, FormAssignment &assignment) {
 
 /// Reads the clause for existing rows.
 std::optional<WhyNot> ChangeRecogniser::read_duplicate() {
-  using Duplicate = ChangeForm::Duplicate;
   switch (lex_.duplicates) {
     case DUP_ERROR: change_.duplicate = lex_.ignore ? Duplicate::ignore : Duplicate::refuse; break;
     case DUP_REPLACE: change_.duplicate = Duplicate::replace; break;
