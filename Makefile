@@ -62,9 +62,10 @@ deps:
 server: deps
 	@tools/server $(if $(filter mysql,$(SERVER)),mysql,fetch) $(BUILD)/server
 
+# TOGETHER=ON, which the build then keeps: compiles the files of each room together.
 configure: server
 	@cmake -S . -B $(BUILD) -G Ninja -DPOSTERN_SERVER_DIR=$(BUILD)/server -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-	  -DPOSTERN_WERROR=ON -DPOSTERN_ROOMS_OF= --log-level=NOTICE $(CMAKE_ARGS)
+	  -DPOSTERN_WERROR=ON -DPOSTERN_ROOMS_OF= --log-level=NOTICE $(TOGETHER:%=-DPOSTERN_QUICK_BUILD=%) $(CMAKE_ARGS)
 
 build: configure
 	@ninja -C $(BUILD)
@@ -111,7 +112,7 @@ tidy:
 # Checks that headers compile alone, and runs clang-tidy; only on files changed since they were last found clean.
 lint: build
 	@tools/deps test
-	@ninja -C build all_verify_interface_header_sets
+	@ninja -C build postern_lone_headers
 	@$(PYTHON) scripts/lint.py build $(if $(ALL),--all)
 
 check: tidy unit lint
@@ -170,7 +171,8 @@ part-tests:
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
 # should not fail for an older fault, nor on a faster machine. The other servers are fetched while the compiler works;
-# tests that need one wait for it, and try again if that failed. If no mirror has 11.8 or MySQL completely, tools/server
+# tests that need one wait for it, and try again if that failed. From nothing it compiles each room's files together, in
+# half the time; a build that is there stays as it was configured. If no mirror has 11.8 or MySQL completely, tools/server
 # says so, and its tests are left out. Beside steps that mostly wait, others use the processors: their output follows.
 TIMED := scripts/timed
 test:
@@ -180,7 +182,7 @@ test:
 	@$(TIMED) server $(SHELL) $(.SHELLFLAGS) '$(MAKE) --no-print-directory tidy >build/tidy.log 2>&1 & tidied=$$!; \
 	  $(MAKE) --no-print-directory server; wait $$tidied || { cat build/tidy.log; exit 1; }'
 	@(SERIES=11.8 tools/server fetch; tools/server mysql) >build/fetched.log 2>&1 &
-	@$(TIMED) build $(MAKE) --no-print-directory build
+	@$(TIMED) build $(MAKE) --no-print-directory build $(if $(wildcard build/CMakeCache.txt),,TOGETHER=ON)
 	@$(TIMED) unit $(MAKE) --no-print-directory unit
 	@$(TIMED) lint $(MAKE) --no-print-directory lint
 	@$(TIMED) counts $(MAKE) --no-print-directory counts
@@ -235,7 +237,7 @@ fuzz:
 	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_SANITIZE=address,undefined \
 	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=Release \
 	  -DCMAKE_CXX_FLAGS_RELEASE='$(if $(RUNS),-O1,-O2) -g1' --log-level=NOTICE
-	@ninja -C build-fuzz
+	@ninja -C build-fuzz postern_fuzzers
 	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(or $(SEED),0) $(RUNS)
 
 # The server is not instrumented, so leaks are not checked; the sanitizer's runtime has to be the first library. Its

@@ -22,6 +22,7 @@ void __asan_unpoison_memory_region(const void volatile *, size_t) {}
 // NOLINTEND(bugprone-reserved-identifier)
 }  // namespace
 #endif
+#undef POSTERN_HAS_FEATURE
 
 namespace postern::redis::lua {
 namespace {
