@@ -123,6 +123,34 @@ def test_the_same_values_and_other_rows(plain):
 
 
 @pytest.mark.parametrize(
+    "text",
+    (
+        "SELECT h.id, (SELECT {0}(s.n) FROM sale s) x FROM person h WHERE h.place = %d",
+        "SELECT h.id, (SELECT {0}(s.n) FROM sale s WHERE s.n < s.place) x FROM person h WHERE h.place = %d",
+        "SELECT h.id FROM person h WHERE h.place = %d AND h.id > (SELECT {0}(s.n) FROM sale s)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND (SELECT {0}(s.n) FROM sale s) IS NULL",
+        "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT {0}(s.n) FROM sale s HAVING {0}(s.n) > 3)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND EXISTS (SELECT s.n FROM sale s ORDER BY s.n)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND h.id <> (SELECT s.person FROM sale s ORDER BY s.n, s.id DESC LIMIT 1)",
+        "SELECT h.id FROM person h WHERE h.place = %d AND h.id > (SELECT {0}(s.n) FROM sale s JOIN tag t ON t.sale = s.id)",
+        "SELECT h.id, (SELECT {0}(s.n) FROM sale s WHERE s.id IN (SELECT t.sale FROM tag t)) x FROM person h WHERE h.place = %d",
+    ),
+)
+@pytest.mark.parametrize("sum_", ("MIN", "COUNT"))
+def test_subqueries_without_values_see_other_rows(plain, text, sum_):
+    """They name no outer column and no value that varies: the server executes such a subquery once."""
+    few = ("DELETE FROM sale WHERE id > 60", "CREATE OR REPLACE TABLE sold AS SELECT * FROM sale", "ANALYZE TABLE sale")
+    plain.execute(*TABLES, *few, database="test")
+    pair = sessions(plain)
+    before = fast(plain)
+    for turn in range(20):
+        assert_alike(text.format(sum_) % (turn % 5), pair)
+        change = ("UPDATE sale SET n = n + 5", "DELETE FROM sale", "INSERT INTO sale SELECT * FROM sold")
+        plain.execute(change[turn % 3], database="test")
+    assert fast(plain) - before >= 8
+
+
+@pytest.mark.parametrize(
     "listed",
     (
         "(SELECT MIN(s.n) FROM sale s WHERE s.person = h.id AND s.place = {0})",

@@ -53,8 +53,11 @@ bool Subqueries::note(THD *home, SELECT_LEX &select, ScratchTables &scratch) {
     SELECT_LEX *const inner = unit.first_select();
     if (unit.is_unit_op() || inner->join == nullptr || !note(home, *inner, scratch)) return false;
     Item_subselect &item = *unit.item;
-    // The server clears this flag, and would then cache the result of NULL IN (...).
+    // The optimizer clears these flags where the subquery names no outer column and no value. It would then be executed
+    // once for a plan, and its JOIN be freed; NULL IN (...) would be cached.
     item.is_correlated = true;
+    unit.uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
+    inner->uncacheable |= UNCACHEABLE_DEPENDENT_GENERATED;
     // Without this, the server's walks through expressions skip a correlated one that has been executed, and sorts
     // would not read outer columns that only it needs. From here on nothing else looks at these flags of the unit.
     unit.uncacheable |= UNCACHEABLE_EXPLAIN;
