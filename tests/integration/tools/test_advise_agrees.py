@@ -87,6 +87,17 @@ SELECT id FROM users WHERE city_id = 7 UNION SELECT id FROM users WHERE city_id 
 SELECT id FROM users WHERE city_id = 7 UNION ALL SELECT 5
 SELECT id FROM users WHERE city_id = 7 EXCEPT SELECT id FROM users WHERE city_id = 8
 SELECT x.id, x.name FROM (SELECT id, name, visits FROM (SELECT * FROM users WHERE city_id = 7) y) x WHERE x.visits > 3
+SELECT name FROM users u WHERE city_id = 7 AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = u.id)
+SELECT name FROM users u WHERE city_id = 7 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = u.id AND i.qty > 3)
+SELECT name FROM users WHERE city_id = 7 AND id NOT IN (SELECT order_id FROM order_items WHERE qty = 3)
+SELECT name FROM users WHERE city_id = 7 AND id + 1 IN (SELECT order_id FROM order_items WHERE qty = 3)
+SELECT u.id, (SELECT COUNT(*) FROM order_items i WHERE i.order_id = u.id) FROM users u WHERE u.city_id = 7 ORDER BY u.visits
+SELECT COUNT(*), (SELECT MAX(qty) FROM order_items i WHERE i.order_id = 7) FROM users u WHERE u.city_id = 7
+SELECT u.id FROM users u WHERE u.city_id = 7 AND u.visits > (SELECT MIN(i.qty) FROM order_items i WHERE i.order_id = u.id)
+SELECT u.id FROM users u WHERE u.city_id = 7 AND u.visits > ALL (SELECT i.qty FROM order_items i WHERE i.order_id = u.id)
+SELECT u.id FROM users u WHERE u.city_id = 7 ORDER BY (SELECT COUNT(*) FROM order_items i WHERE i.order_id = u.id)
+SELECT u.id, (SELECT i.sku FROM order_items i WHERE i.order_id = u.id ORDER BY i.qty DESC LIMIT 1) FROM users u WHERE u.city_id = 7
+SELECT u.id, (SELECT COUNT(DISTINCT i.sku) FROM order_items i WHERE i.order_id = u.id) FROM users u WHERE u.city_id = 7
 SELECT name, visits FROM townspeople WHERE city_id = 7
 SELECT t.name, u.email FROM townspeople t JOIN users u ON u.id = t.id WHERE t.city_id = 8 ORDER BY u.visits
 SELECT id FROM sorted_people WHERE id < 9

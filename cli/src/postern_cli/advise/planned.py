@@ -9,8 +9,9 @@ from sqlglot.errors import SqlglotError
 
 from postern_cli.advise.locked import locks_by_primary_keys
 from postern_cli.advise.schema import OURS, SYSTEM, Schema, Table
+from postern_cli.advise.subqueries import planned_subqueries
 
-TABLES_MAX = 8
+TABLES_MAX = 12
 # Syntax that only the server answers, wherever it stands.
 REFUSED = (
     exp.Subquery,
@@ -57,8 +58,9 @@ def is_planned(tree: Any, schema: Schema, database: str) -> bool:
         return False
     if tree.args.get("locks") and not locks_by_primary_keys(tree, schema, database):
         return False
+    inner = planned_subqueries(tree)
     for node in tree.walk():
-        if is_derived(node, tree) or is_derived(node.parent, tree):
+        if is_derived(node, tree) or is_derived(node.parent, tree) or any(node is one for one in inner):
             continue
         if isinstance(node, exp.Select) and node is not tree:
             return False
@@ -89,9 +91,13 @@ def is_planned_union(tree: Any, schema: Schema, database: str) -> bool:
         select = part.this if isinstance(part, exp.Subquery) else part
         if not isinstance(select, exp.Select) or not is_planned(select, schema, database):
             return False
-        if select.find(exp.Subquery) or select.args.get("operation_modifiers"):
+        if has_inner(select) or select.args.get("operation_modifiers"):
             return False
     return len(list(tree.find_all(exp.Table))) <= TABLES_MAX
+
+
+def has_inner(select: Any) -> bool:
+    return any(one is not select for one in select.find_all(exp.Select))
 
 
 def is_derived(node: Any, tree: Any) -> bool:
@@ -128,11 +134,6 @@ def is_planned_view(table: Table, schema: Schema) -> bool:
         tree = parse_one(table.definition, read="mysql")
     except SqlglotError:
         return False
-    if (
-        not isinstance(tree, exp.Select)
-        or tree.args.get("order")
-        or tree.find(exp.Subquery)
-        or not table.definition.isascii()
-    ):
+    if not isinstance(tree, exp.Select) or tree.args.get("order") or has_inner(tree) or not table.definition.isascii():
         return False
     return is_planned(tree, schema, table.schema)
