@@ -11,7 +11,7 @@
 //   sort and keeps, are made with the plan: conditions that need no row may keep the first execution from sorting.
 // - JOIN::do_send_rows, which is off once a LIMIT with SQL_CALC_FOUND_ROWS is reached, and the limits of the unit: both
 //   are set anew. A LIMIT itself is part of the plan: of its sorts and temporary tables, too.
-// - Ranges of an index, which depend on values: they are made anew.
+// - Ranges of an index, which depend on values: they are made anew, or their keys are written (range_keys.h).
 // - Rows that the optimizer has read (const tables, MIN and MAX by an index), rowids of ranges, materialized rows, join
 //   buffers, ranges checked for each row, cursors of merged indexes: plans with these are refused.
 // - Rowids by which a semi-join recognises rows that it has found: reinit() empties their tables.
@@ -45,6 +45,7 @@
 #include "engine/mariadb/hosted/planned/joins/derived_tables.h"
 #include "engine/mariadb/hosted/planned/joins/index_choices.h"
 #include "engine/mariadb/hosted/planned/joins/kept_plan.h"
+#include "engine/mariadb/hosted/planned/joins/plan_memory.h"
 #include "engine/mariadb/hosted/planned/joins/plan_tables.h"
 #include "engine/mariadb/hosted/planned/joins/renewed_ranges.h"
 #include "engine/mariadb/hosted/planned/joins/row_sink.h"
@@ -54,16 +55,6 @@
 #include "engine/mariadb/hosted/planned/joins/varying_values.h"
 
 namespace postern::mariadb {
-
-struct PlanMemory {
-  PlanMemory() { init_alloc_root(PSI_NOT_INSTRUMENTED, &root, 16384, 0, MYF(0)); }
-  ~PlanMemory() { free_root(&root, MYF(0)); }
-  PlanMemory(const PlanMemory &) = delete;
-  PlanMemory &operator=(const PlanMemory &) = delete;
-  size_t bytes() const;
-
-  MEM_ROOT root;
-};
 
 /// The counters that the server raises while planning.
 struct PlanningCounts {

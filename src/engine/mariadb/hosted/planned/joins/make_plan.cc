@@ -73,13 +73,6 @@ bool is_left_to_engine(const Unit &unit) {
 
 }  // namespace
 
-size_t PlanMemory::bytes() const {
-  size_t sum = 0;
-  for (const USED_MEM *const first : {root.free, root.used})
-    for (const USED_MEM *block = first; block != nullptr; block = block->next) sum += block->size;
-  return sum;
-}
-
 PlanningCounts PlanningCounts::since(const PlanningCounts &before) const {
   PlanningCounts counts = *this;
   for (size_t i = 0; i < numbers.size(); ++i) counts.numbers[i] -= before.numbers[i];

@@ -1,5 +1,6 @@
 #include "engine/mariadb/hosted/planned/forms/server.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace {
 
 /// Statistics of the index are enough for ranges that have been chosen.
 constexpr ulong equal_ranges_counted = 1;
+constexpr size_t block_of_lists = 512;
 
 /// With it the optimizer finds ranges as where the plan was made.
 class AsPlanned {
@@ -64,34 +66,51 @@ bool RenewedRanges::note(JOIN *join) {
     for (SQL_SELECT *const select : {tab->select, tab->filesort != nullptr ? tab->filesort->select : nullptr}) {
       if (select == nullptr || select->quick == nullptr) continue;
       Item *const pushed = select->pre_idx_push_select_cond;
+      Item *const condition = without_guard(pushed != nullptr ? pushed : select->cond);
+      if (condition == nullptr) return false;
+      const uint index = select->quick->index;
       all_.push_back({.select = select,
-                      .condition = without_guard(pushed != nullptr ? pushed : select->cond),
-                      .index = select->quick->index,
-                      .down_by = parts_down(*select->quick)});
-      if (all_.back().condition == nullptr) return false;
+                      .condition = condition,
+                      .index = index,
+                      .down_by = parts_down(*select->quick),
+                      .keys = RangeKeys(*select->head, index, *condition)});
     }
   }
   return true;
 }
 
-bool RenewedRanges::renew(THD *thd) const {
+bool RenewedRanges::renew(THD *thd) {
   const AsPlanned as_planned(thd);
-  for (const RangedRead &one : all_) {
-    SQL_SELECT &select = *one.select;
-    key_map only;
-    only.clear_all();
-    only.set_bit(one.index);
-    Item *const condition = std::exchange(select.cond, one.condition);
-    const auto found =
-        select.test_quick_select(thd, only, 0, HA_POS_ERROR, true, true, false, true, Item_func::BITMAP_NONE);
-    select.cond = condition;
-    if (found != SQL_SELECT::OK || select.quick == nullptr || select.quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE)
-      return false;
-    if (!one.down_by) continue;
-    QUICK_SELECT_I *const reversed = select.quick->make_reverse(*one.down_by);
-    if (reversed == nullptr) return false;
-    select.set_quick(reversed);
-  }
+  return std::ranges::all_of(all_, [thd](RangedRead &one) { return rewrite(thd, one) || remake(thd, one); });
+}
+
+/// Writes the values into the ranges of an earlier execution, as the server keeps those of a subquery for all outer
+/// rows. Their THD may be another session's: only their maker uses it. False: they have to be made anew.
+bool RenewedRanges::rewrite(THD *thd, RangedRead &one) {
+  auto *const quick = static_cast<QUICK_RANGE_SELECT *>(one.select->quick);
+  return quick != nullptr && one.keys.write(thd, *quick) && quick->init() == 0;
+}
+
+bool RenewedRanges::remake(THD *thd, RangedRead &one) {
+  SQL_SELECT &select = *one.select;
+  key_map only;
+  only.clear_all();
+  only.set_bit(one.index);
+  Item *const condition = std::exchange(select.cond, one.condition);
+  const auto found =
+      select.test_quick_select(thd, only, 0, HA_POS_ERROR, true, true, false, true, Item_func::BITMAP_NONE);
+  select.cond = condition;
+  if (found != SQL_SELECT::OK || select.quick == nullptr || select.quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE)
+    return false;
+  one.keys.compare(thd, static_cast<QUICK_RANGE_SELECT &>(*select.quick));
+  if (!one.down_by) return true;
+  if (one.downwards == nullptr) one.downwards = std::make_unique<PlanMemory>(block_of_lists);
+  free_root(&one.downwards->root, MYF(MY_MARK_BLOCKS_FREE));
+  MEM_ROOT *const usual = std::exchange(thd->mem_root, &one.downwards->root);
+  QUICK_SELECT_I *const reversed = select.quick->make_reverse(*one.down_by);
+  thd->mem_root = usual;
+  if (reversed == nullptr) return false;
+  select.set_quick(reversed);
   return true;
 }
 
