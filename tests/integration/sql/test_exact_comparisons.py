@@ -28,10 +28,12 @@ COLUMNS = {
     "t": "TIME",
     "y": "YEAR",
     "e": "ENUM('a','b','1')",
+    "g": "UUID",
 }
 STORED = {
     "number": [0, 1, 2, 7, 100, 127, 3, 42],
     "text": ["", "a", "A", "b", "ab", "é", "1", "01", "2024", "ß", "a b", "%"],
+    "uuid": ["00000000-0000-4000-8000-00000000000a", "123e4567-e89b-12d3-a456-426614174000"],
     "time": ["2024-01-01", "2024-02-29 12:00:00", "1999-12-31 23:59:59", "2024-01-01 00:00:00.5"],
 }
 WRITTEN = [
@@ -83,6 +85,14 @@ WRITTEN = [
         "'2024-01-01 00:00:00.500'",
         "'12:00:00'",
     ),
+    *(
+        "'123e4567-e89b-12d3-a456-426614174000'",
+        "'00000000-0000-4000-8000-00000000000A'",
+        "'0000000000004000800000000000000a'",
+        "'00000000-0000-4000-80000000-0000000a'",
+        "'ffffffff-ffff-ffff-0fff-ffffffffffff'",
+        "x'0000000000004000800000000000000a'",
+    ),
     *("1.5", "TRUE", "NULL", "0x41", "_latin1'a'", "DATE'2024-01-01'", "1e0", "'1' ", "-0"),
 ]
 TESTS = [
@@ -107,6 +117,8 @@ SHAPES = [
 def another(chance, sort):
     if sort == "number":
         return chance.randint(0, 120)
+    if sort == "uuid":
+        return f"{chance.randint(0, 50):08}-e89b-12d3-a456-426614174000"
     if sort == "text":
         return "".join(chance.choice("abcdefgh1") for _ in range(3))
     return f"20{chance.randint(10, 30)}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02} 10:00:00"
@@ -127,6 +139,8 @@ def server(module_factory):
             sort = (
                 "text" if "CHAR" in kind or "BIN" in kind else "time" if name in ("d", "dt", "dt3", "ts") else "number"
             )
+            if kind == "UUID":
+                sort = "uuid"
             value = chance.choice(STORED[sort]) if chance.random() < 0.2 else another(chance, sort)
             if name == "e":
                 value = chance.choice(["a", "b", "1"])
@@ -147,7 +161,15 @@ def forms():
     """Statements with two parameters, and a value for which the server uses the index."""
     for column, kind in COLUMNS.items():
         is_text = "CHAR" in kind or "BIN" in kind
-        usual = "'1'" if is_text else "'2024-02-29'" if column in ("d", "dt", "dt3", "ts") else "1"
+        usual = (
+            repr(STORED["uuid"][0])
+            if kind == "UUID"
+            else "'1'"
+            if is_text
+            else "'2024-02-29'"
+            if column in ("d", "dt", "dt3", "ts")
+            else "1"
+        )
         for test in TEXT_TESTS if is_text else TESTS:
             for shape in SHAPES:
                 yield shape.replace("{c}", column).replace("{test}", test.replace("{c}", column)), usual

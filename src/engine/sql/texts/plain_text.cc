@@ -1,6 +1,7 @@
 #include "engine/sql/texts/plain_text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <system_error>
@@ -75,6 +76,17 @@ bool is_plain_datetime(Bytes text, uint32_t decimals) {
   if (fraction.empty()) return true;
   return fraction[0] == '.' && fraction.size() > 1 && fraction.size() - 1 <= decimals &&
          std::all_of(fraction.begin() + 1, fraction.end(), is_decimal_digit);
+}
+
+bool is_plain_uuid(Bytes text) {
+  const auto is_hex = [](char one) { return std::isxdigit(static_cast<unsigned char>(one)) != 0; };
+  if (text.size() == 32) return std::ranges::all_of(text, is_hex);
+  if (text.size() != 36) return false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool is_hyphen = at == 8 || at == 13 || at == 18 || at == 23;
+    if (is_hyphen ? text[at] != '-' : !is_hex(text[at])) return false;
+  }
+  return true;
 }
 
 }  // namespace postern::sql

@@ -31,4 +31,7 @@ bool is_plain_date(Bytes text);
 /// True for 'YYYY-MM-DD hh:mm:ss' of digits, no part of the date zero, with at most `decimals` digits of a second.
 bool is_plain_datetime(Bytes text, uint32_t decimals);
 
+/// True for 32 hexadecimal digits, or 36 characters with hyphens after the 8th, 12th, 16th and 20th digit.
+bool is_plain_uuid(Bytes text);
+
 }  // namespace postern::sql

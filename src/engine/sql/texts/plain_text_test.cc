@@ -71,5 +71,16 @@ TEST(PlainTextTest, ATimeHasNoMoreDigitsThanTheColumn) {
     EXPECT_FALSE(is_plain_datetime(text, 6)) << text;
 }
 
+TEST(PlainTextTest, AUuidHasItsHyphensInTheUsualPlacesOrNone) {
+  EXPECT_TRUE(is_plain_uuid("123e4567-e89b-12d3-a456-426614174000"));
+  EXPECT_TRUE(is_plain_uuid("123E4567-E89B-12D3-A456-42661417400F"));
+  EXPECT_TRUE(is_plain_uuid("123e4567e89b12d3a456426614174000"));
+  for (const Bytes text : {"", "123e4567-e89b-12d3-a456-42661417400", "123e4567-e89b-12d3-a456-4266141740000",
+                           "123e4567e-89b-12d3-a456-426614174000", "123e4567-e89b-12d3-a456-42661417400g",
+                           "{123e4567e89b12d3a45642661417400}", "123e4567e89b12d3a45642661417400 ",
+                           "123e4567-e89b-12d3-a456_426614174000"})
+    EXPECT_FALSE(is_plain_uuid(text)) << text;
+}
+
 }  // namespace
 }  // namespace postern::sql

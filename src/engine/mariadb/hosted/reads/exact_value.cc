@@ -85,6 +85,9 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
       const bool is_literal = is_text || (is_bytes && value.spelling() == Value::Spelling::binary);
       return is_literal && store_text(thd, field, exact, value);
     }
+    case Exact::uuid:
+      return is_text && sql::is_plain_uuid(value.bytes()) &&
+             field.store(value.bytes().data(), value.bytes().size(), &my_charset_latin1) == 0;
     case Exact::date:
     case Exact::datetime:
       if (is_written) return store_written_time(field, exact, kind, inside);

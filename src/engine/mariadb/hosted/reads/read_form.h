@@ -141,6 +141,8 @@ enum class Exact : uint8_t {
   date,
   /// A text 'YYYY-MM-DD hh:mm:ss[.f]' of a time that exists, with no more fractional digits than the column has.
   datetime,
+  /// A text of 32 hexadecimal digits, or 36 characters with the four usual hyphens; by =, <> and IN alone.
+  uuid,
 };
 
 /// One condition, resolved.

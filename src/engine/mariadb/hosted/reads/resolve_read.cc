@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "engine/mariadb/basics/compat.h"
 #include "engine/sql/plans/index_choice.h"
@@ -74,6 +75,10 @@ bool may_be_compared(const FormValue &value, const Field &field, Exact exact) {
     }
     default: return true;
   }
+}
+
+bool tests_equality(FormTest test) {
+  return test == FormTest::equal || test == FormTest::in || test == FormTest::tuple || test == FormTest::unequal;
 }
 
 class Resolution {
@@ -154,6 +159,7 @@ std::optional<WhyNot> Resolution::resolve_conditions() {
                              [&](const FormValue &value) { return may_be_compared(value, field, resolved.exact); }))
       return WhyNot::column_type;
     if (test == FormTest::like && (!is_text(field) || resolved.exact != Exact::text)) return WhyNot::column_type;
+    if (!of_null && resolved.exact == Exact::uuid && !tests_equality(test)) return WhyNot::column_type;
     conditions_.push_back(resolved);
   }
   return std::nullopt;
@@ -215,7 +221,16 @@ bool tests_a_column_twice(const ResolvedRead &read) {
   return false;
 }
 
+bool is_uuid(const Field &field) {
+  const Name name = field.type_handler()->name();
+  return field.real_type() == MYSQL_TYPE_STRING && std::string_view(name.ptr(), name.length()) == "uuid";
+}
+
 bool exactness(const Field &field, Exact &exact) {
+  if (is_uuid(field)) {
+    exact = Exact::uuid;
+    return true;
+  }
   if (is_text(field)) {
     if (is_blank_padded(field)) return false;
     const bool is_fixed = field.type_handler() == &type_handler_string;

@@ -12,7 +12,9 @@
 // - CHAR under a NO PAD collation: none. Its key contains blanks that the comparison ignores, and a letter that expands
 //   to two ('ß' to 'ss') has more of them.
 // - DATE, DATETIME: texts in the server's own format; others may mean a time or a time zone, or cause a warning.
-// - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, UUID, INET, geometries: none.
+// - UUID: texts of one. The server compares sixteen bytes then, whatever the letters' case. Its order depends on the
+//   version that made the table, so no ranges.
+// - FLOAT, DOUBLE, BIT, YEAR, TIME, TIMESTAMP, ENUM, SET, INET, geometries: none.
 #pragma once
 
 #include <optional>
