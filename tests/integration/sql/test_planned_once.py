@@ -10,12 +10,13 @@ import time
 import pymysql
 import pytest
 from support import seeds, sql_session
-from support.planned_once import is_ordered
+from support.planned_once import is_ordered, of_any_plan
 from support.random_selects import TABLES, RandomSelects
+from support.random_sorts import RandomSorts
 from support.server import STEADY_PLANS
 from support.sql_session import Session
 
-SECONDS = int(os.environ.get("SECONDS") or 5)
+SECONDS = int(os.environ.get("SECONDS") or 4)
 CONTEXTS = (
     "SET NAMES latin1",
     "SET NAMES utf8mb4",
@@ -38,7 +39,6 @@ CONTEXTS = (
     "DO LAST_INSERT_ID(99)",
     "SET pseudo_thread_id = 5",
 )
-TEXTS = range(0xF9, 0xFF)  # types of columns
 STATES = ("BEGIN", "COMMIT", "SET autocommit = 0", "COMMIT", "SET autocommit = 1", "START TRANSACTION READ ONLY")
 DDL = (
     "ALTER TABLE sale ADD KEY IF NOT EXISTS more (n, price)",
@@ -71,35 +71,16 @@ def test_an_offset_of_rows_that_are_all_the_same(served):
     for number in range(30, 45):
         for offset in (0, 1, 2):
             said = text.format(number, offset)
-            assert by_any_plan(door.query(said), False) == by_any_plan(port.query(said), False), said
+            assert of_any_plan(door.query(said), False) == of_any_plan(port.query(said), False), said
 
 
 def sessions_of(server, capabilities=0, user="own"):
     return [Session(server.env[port], user, "test", capabilities) for port in ("POSTERN_PORT", "SQL_PORT")]
 
 
-def by_any_plan(answer, ordered):
-    """The packets of an answer without traces of the chosen plan: the remark that no index was used, the attributes of
-    a temporary table's column (origin, length, flags, kind of text), and the order of unordered rows."""
-    packets = sql_session.without_remarks(answer)
-    for at, packet in enumerate(packets):
-        if packet[:4] == b"\x03def":
-            kind = b"text" if packet[-6] in TEXTS else packet[-6:-5]
-            packets[at] = bytearray(name_of(packet) + kind)
-    return packets if ordered else sorted(packets)
-
-
-def name_of(column):
-    """The column's name in its packet: the fifth text, each of which is short here."""
-    at = 0
-    for _ in range(4):
-        at += 1 + column[at]
-    return column[at : at + 1 + column[at]]
-
-
 def assert_alike(text, values, answers):
     door, server = answers
-    if door != server and by_any_plan(door, is_ordered(text)) != by_any_plan(server, is_ordered(text)):
+    if door != server and of_any_plan(door, is_ordered(text)) != of_any_plan(server, is_ordered(text)):
         raise AssertionError(f"{text} {values}\n door: {door!r}\n server: {server!r}")
 
 
@@ -107,9 +88,9 @@ class Pair:
     """A session on the door and one on the server's own port, which run the same statements between the same
     changes."""
 
-    def __init__(self, server, seed):
+    def __init__(self, server, seed, selects=RandomSelects):
         self.server = server
-        self.selects = RandomSelects(seed)
+        self.selects = selects(seed)
         self.chance = random.Random(seed)
         self.sessions = sessions_of(server, seed % 2 * sql_session.DEPRECATE_EOF)
         for one in self.sessions:
@@ -182,9 +163,12 @@ def planned(server):
     return server.query("SELECT COUNT(*) FROM information_schema.POSTERN_PLANS WHERE KIND = 'SELECT ONCE'")[0][0]
 
 
-def test_random_selects_are_answered_alike(served):
+def assert_random_selects_are_alike(served, selects, setting="SET @none = 1"):
     seed = seeds.chosen()
-    pairs = [Pair(served, seed), Pair(served, seed + 1)]
+    pairs = [Pair(served, seed, selects), Pair(served, seed + 1, selects)]
+    for pair in pairs:
+        for one in pair.sessions:
+            one.query(setting)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end or sum(pair.compared for pair in pairs) <= 100:  # a busy machine compares few
         for pair in pairs:
@@ -193,6 +177,14 @@ def test_random_selects_are_answered_alike(served):
     assert figures["postern_verified_different"] == 0, served.log_tail()
     assert figures["postern_verified_same"] + figures["postern_statements_fast"] > 50
     served.assert_alive()
+
+
+def test_random_selects_are_answered_alike(served):
+    assert_random_selects_are_alike(served, RandomSelects)
+
+
+def test_random_sorts_are_answered_alike(served):
+    assert_random_selects_are_alike(served, RandomSorts, "SET max_length_for_sort_data = 4")
 
 
 @pytest.fixture(scope="module")
