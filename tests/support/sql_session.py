@@ -137,14 +137,15 @@ WAS_SLOW = 0x08  # in the status's second byte: SERVER_QUERY_WAS_SLOW, which the
 def without_remarks(answer):
     """The packets of an answer without the server's remarks on its plan, which it chooses anew each time."""
     packets = []
-    while answer:
-        end = 4 + int.from_bytes(answer[:3], "little")
-        packet = bytearray(answer[4:end])
+    at = 0
+    while at < len(answer):
+        end = at + 4 + int.from_bytes(answer[at : at + 3], "little")
+        packet = bytearray(answer[at + 4 : end])
         if packet[:1] == b"\xfe" and len(packet) >= 5:
             packet[3] &= ~REMARKS & 0xFF  # the status's, in both forms of the packet
             packet[4] &= ~WAS_SLOW & 0xFF
         packets.append(packet)
-        answer = answer[end:]
+        at = end
     return packets
 
 
