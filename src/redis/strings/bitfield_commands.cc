@@ -150,7 +150,9 @@ bool read_offset_of(Call &call, Bytes text, FieldOperation &field) {
   int64_t offset = 0;
   if (!parse_integer(text.substr(in_fields ? 1 : 0), offset)) return false;
   if (in_fields && __builtin_mul_overflow(offset, int64_t{field.bits}, &offset)) return false;
-  if (offset < 0 || static_cast<uint64_t>(offset) / 8 >= value_bytes_max_of(call)) return false;
+  const bool reads = field.kind == FieldOperation::Kind::get;
+  const uint64_t bytes_max = reads ? string_bytes_max : std::min<uint64_t>(value_bytes_max_of(call), string_bytes_max);
+  if (offset < 0 || static_cast<uint64_t>(offset) / 8 >= bytes_max) return false;
   field.offset = static_cast<uint64_t>(offset);
   return true;
 }

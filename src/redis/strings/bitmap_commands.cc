@@ -11,7 +11,6 @@ namespace postern::redis {
 namespace {
 
 constexpr Bytes bad_offset = "ERR bit offset is not an integer or out of range";
-constexpr uint64_t offset_max = (uint64_t{1} << 32) - 1;
 
 uint8_t byte_at(Bytes text, size_t at) {
   return static_cast<uint8_t>(text[at]);
@@ -22,11 +21,10 @@ bool bit_at(Bytes text, uint64_t bit) {
   return at < text.size() && (byte_at(text, at) >> (7 - bit % 8) & 1) != 0;
 }
 
-/// Returns false after answering an error.
-bool read_offset(Call &call, Bytes text, uint64_t &bit) {
+/// In a string of up to `bytes_max` bytes. Returns false after answering an error.
+bool read_offset(Call &call, Bytes text, uint64_t bytes_max, uint64_t &bit) {
   int64_t number = 0;
-  const bool good = parse_integer(text, number) && number >= 0 && static_cast<uint64_t>(number) <= offset_max &&
-                    static_cast<uint64_t>(number) / 8 < value_bytes_max_of(call);
+  const bool good = parse_integer(text, number) && number >= 0 && static_cast<uint64_t>(number) / 8 < bytes_max;
   bit = static_cast<uint64_t>(number);
   if (!good) refuse(call, bad_offset);
   return good;
@@ -145,7 +143,8 @@ namespace lower {
 
 Next setbit(Call &call) {
   uint64_t bit = 0;
-  if (!read_offset(call, call.arguments[2], bit)) return Next::go_on;
+  const uint64_t bytes_max = std::min<uint64_t>(value_bytes_max_of(call), string_bytes_max);
+  if (!read_offset(call, call.arguments[2], bytes_max, bit)) return Next::go_on;
   const Bytes value = call.arguments[3];
   if (value != "0" && value != "1") return refuse(call, "ERR bit is not an integer or out of range");
   const Place place = place_of(call, call.arguments[1]);
@@ -155,7 +154,7 @@ Next setbit(Call &call) {
 
 Next getbit(Call &call) {
   uint64_t bit = 0;
-  if (!read_offset(call, call.arguments[2], bit)) return Next::go_on;
+  if (!read_offset(call, call.arguments[2], string_bytes_max, bit)) return Next::go_on;
   return read_bits(call, [bit](Writer &writer, Bytes text, bool) { writer.integer(bit_at(text, bit) ? 1 : 0); });
 }
 
