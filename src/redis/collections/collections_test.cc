@@ -146,9 +146,19 @@ TEST_F(RedisCollections, HashesAreScanned) {
   EXPECT_EQ(send("HSCAN h 0 MATCH a* COUNT 1\r\n"),
             "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$2\r\nab\r\n$1\r\n3\r\n");
   EXPECT_EQ(send("HSCAN h 0 NOVALUES COUNT 9\r\n"), "*2\r\n$1\r\n0\r\n*3\r\n$1\r\na\r\n$2\r\nab\r\n$1\r\nb\r\n");
-  EXPECT_EQ(send("HSCAN nosuch 0\r\nHSCAN h 77\r\n"), "*2\r\n$1\r\n0\r\n*0\r\n-ERR invalid cursor\r\n");
+  EXPECT_EQ(send("HSCAN nosuch 0\r\nHSCAN nosuch 77\r\n"), "*2\r\n$1\r\n0\r\n*0\r\n*2\r\n$1\r\n0\r\n*0\r\n");
   EXPECT_EQ(send("SADD s a\r\nHSCAN s 0\r\nSSCAN s 0 NOVALUES\r\n"),
             ":1\r\n-WRONGTYPE Operation against a key holding the wrong kind of value\r\n-ERR syntax error\r\n");
+}
+
+TEST_F(RedisCollections, AnUnknownCursorReadsASmallKeyWholeAndIsInvalidForALargeOne) {
+  std::string set = "HSET h";
+  for (int i = 0; i < 128; ++i) set += " f" + std::to_string(i) + " 1";
+  EXPECT_EQ(send(set + "\r\n"), ":128\r\n");
+  const std::string whole = send("HSCAN h 0\r\n");
+  EXPECT_TRUE(whole.starts_with("*2\r\n$1\r\n0\r\n*256\r\n")) << whole;
+  EXPECT_EQ(send("HSCAN h 77\r\n"), whole);
+  EXPECT_EQ(send("HSET h more 1\r\nHSCAN h 77\r\n"), ":1\r\n-ERR invalid cursor\r\n");
 }
 
 TEST_F(RedisCollections, AScanOfLargeValuesIsAnsweredInPieces) {

@@ -15,6 +15,7 @@ namespace {
 
 /// A key with no more elements is answered whole, as Redis answers its small ones.
 constexpr int64_t told_whole_max = 128;
+constexpr Bytes invalid_cursor = "ERR invalid cursor";
 /// After that many bytes an answer ends, even after one element.
 constexpr size_t told_bytes_max = size_t{1} << 20;
 
@@ -82,6 +83,7 @@ void ScanElements::Wanted::tell(Writer &writer, uint64_t cursor, std::vector<Cel
 Task<> ScanElements::run() {
   const Entry entry = co_await look(row_key(arguments_[1]));
   if (is_wrong(entry, wanted_.type)) co_return;
+  if (wanted_.is_lost && entry.live && entry.len > told_whole_max) co_return writer().error(invalid_cursor);
   std::vector<Cells> rows;
   uint64_t cursor = 0;
   if (entry.live) cursor = co_await read(entry, rows);
@@ -129,13 +131,15 @@ Task<uint64_t> ScanElements::read(const Entry &entry, std::vector<Cells> &rows) 
 Next scan_elements(Call &call, Type type) {
   uint64_t cursor = 0;
   ScanElements::Wanted wanted{.type = type};
-  if (!parse_cursor(call.arguments[2], cursor)) return refuse(call, "ERR invalid cursor");
+  if (!parse_cursor(call.arguments[2], cursor)) return refuse(call, invalid_cursor);
   if (!read_options(call, wanted)) return Next::go_on;
   const uint32_t db = call.session.client().database();
   const std::string owner(call.session.client().user());
-  if (cursor != 0 && !call.session.protocol().cursors().get(cursor, owner, db, wanted.place))
-    return refuse(call, "ERR invalid cursor");
-  if (cursor != 0 && wanted.place.prefix != call.arguments[1]) return refuse(call, "ERR invalid cursor");
+  if (cursor != 0) {
+    const bool is_known = call.session.protocol().cursors().get(cursor, owner, db, wanted.place);
+    wanted.is_lost = !is_known || wanted.place.prefix != call.arguments[1];
+    if (wanted.is_lost) wanted.place.last.clear();
+  }
   wanted.place.owner = owner;
   wanted.place.db = db;
   wanted.place.prefix = call.arguments[1];

@@ -16,6 +16,7 @@ class ScanElements final : public CollectionWork {
     Bytes pattern = "*";
     uint64_t count = 10;
     bool with_more = true;  ///< scores or values, if the type has them
+    bool is_lost = false;   ///< the cursor is unknown: only a key that is answered whole needs none
     ScanPlace place{};      ///< where it continues
 
     /// Answers the rows of elements that match the pattern.
