@@ -38,11 +38,17 @@ std::array<Depot, recycled_classes> depots = make_depots(std::make_index_sequenc
 static_assert(chain_bytes >= limits::block_bytes_recycled_max);
 
 std::atomic<size_t> large_bytes_used{0};
+std::atomic<size_t> large_bytes_most{0};
 std::atomic<size_t> large_bytes_bound{limits::buffer_bytes_max};
 
 bool count_large(size_t bytes) {
   const size_t before = large_bytes_used.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= large_bytes_bound.load(std::memory_order_relaxed)) return true;
+  const size_t now = before + bytes;
+  if (now <= large_bytes_bound.load(std::memory_order_relaxed)) {
+    size_t most = large_bytes_most.load(std::memory_order_relaxed);
+    while (now > most && !large_bytes_most.compare_exchange_weak(most, now, std::memory_order_relaxed)) continue;
+    return true;
+  }
   large_bytes_used.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
@@ -131,6 +137,9 @@ void set_large_bytes_max(size_t bytes) {
 }
 size_t large_bytes() {
   return large_bytes_used.load(std::memory_order_relaxed);
+}
+size_t large_bytes_peak() {
+  return large_bytes_most.load(std::memory_order_relaxed);
 }
 
 bool Charge::add(size_t bytes) {

@@ -27,9 +27,10 @@ void release(Block block);
 /// Frees the calling thread's list, and all blocks kept for any thread; called by a thread before it ends.
 void drain();
 
-/// The bound on the bytes of all large blocks and charges together, and the bytes in use now.
+/// The bound on the bytes of all large blocks and charges together, the bytes in use now, and the most that were.
 void set_large_bytes_max(size_t bytes);
 size_t large_bytes();
+size_t large_bytes_peak();
 
 /// Bytes held outside of blocks as long as a client likes, counted against the same bound. Given back when it dies, on
 /// any thread.

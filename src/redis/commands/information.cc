@@ -95,6 +95,13 @@ void add_memory(Lines &lines, const Redis &protocol) {
   lines.section("Memory");
   lines.add("used_memory", used);
   lines.add("used_memory_human", print_bytes(used));
+  const uint64_t peak = std::max<uint64_t>(pool::large_bytes_peak(), used);
+  lines.add("used_memory_peak", peak);
+  lines.add("used_memory_peak_human", print_bytes(peak));
+  char share[16];
+  std::snprintf(share, sizeof share, "%.2f%%",
+                peak == 0 ? 0 : 100.0 * static_cast<double>(used) / static_cast<double>(peak));
+  lines.add("used_memory_peak_perc", share);
   const uint64_t resident = resident_bytes();
   lines.add("used_memory_rss", resident);
   lines.add("used_memory_rss_human", print_bytes(resident));

@@ -34,6 +34,19 @@ def test_what_client_libraries_send_first(client):
     assert b" name=me " in client.ask("CLIENT", "INFO")
 
 
+def memory_of(client):
+    lines = client.ask("INFO", "memory").decode().split("\r\n")
+    return dict(line.split(":") for line in lines if ":" in line)
+
+
+def test_info_tells_the_most_memory_that_was_used(client):
+    client.ask("SET", "large", "x" * (8 << 20))
+    told = memory_of(client)
+    assert int(told["used_memory_peak"]) >= max(8 << 20, int(told["used_memory"]))
+    assert told["used_memory_peak_human"].endswith("M") and told["used_memory_peak_perc"].endswith("%")
+    assert client.ask("DEL", "large") == 1 and int(memory_of(client)["used_memory_peak"]) >= 8 << 20
+
+
 def test_the_error_in_a_database_without_a_keyspace_has_the_call_that_makes_one(server, client):
     assert client.ask("SELECT", "9") == "OK" and client.ask("GET", "k") is None
     error, call = client.error("SET", "k", "v").split(" in database 9: ")
