@@ -128,6 +128,7 @@ void Client::note_subscriptions(const Subscriber &subscriber) {
 }
 
 bool Client::passes(const ClientFilter &filter) const {
+  if (killed()) return false;
   if (filter.id != 0 && filter.id != id_) return false;
   if (filter.of != ClientFilter::Of::any && is_subscribed() != (filter.of == ClientFilter::Of::pubsub)) return false;
   if (!filter.user.empty() && filter.user != (user_.empty() ? Bytes("default") : Bytes(user_))) return false;

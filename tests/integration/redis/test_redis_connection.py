@@ -34,6 +34,16 @@ def test_what_client_libraries_send_first(client):
     assert b" name=me " in client.ask("CLIENT", "INFO")
 
 
+def test_a_killed_client_is_gone_at_once(server, client):
+    for _ in range(30):
+        with server.resp() as victim:
+            number = str(victim.ask("CLIENT", "ID"))
+            kill = encode("CLIENT", "KILL", "ID", number)
+            client.send(kill + kill + encode("CLIENT", "LIST", "ID", number))
+            assert [client.raw() for _ in range(3)] == [b":1\r\n", b":0\r\n", b"$0\r\n\r\n"]
+            until_closed(victim)
+
+
 def memory_of(client):
     lines = client.ask("INFO", "memory").decode().split("\r\n")
     return dict(line.split(":") for line in lines if ":" in line)
