@@ -198,6 +198,7 @@ Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   unparsed_bytes_ = input.unparsed_bytes();
   client_.note_unparsed(unparsed_bytes_);
   const size_t first = batch.size();
+  first_op_ = first;
   if (!tables_.begin(batch, ops_max)) return Collected::more;
   batch.act_for(identity_.get());
   if (stage_ != nullptr) {

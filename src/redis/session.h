@@ -74,6 +74,8 @@ class RedisSession final : public Session {
   Identity &candidate() { return *candidate_; }
   void begin_login();
   void end_login() { candidate_.reset(); }
+  /// Whether ops of earlier commands are under way.
+  bool has_ops_in(const Batch &batch) const { return batch.size() != first_op_; }
   /// Leaves the rest of the command to `stage`. A handler returns the result of this.
   Next wait_for(std::unique_ptr<Stage> stage);
   /// The same, if the stage waits for other clients.
@@ -152,6 +154,7 @@ class RedisSession final : public Session {
   FedKeys fed_;
   CommandStats *stats_ = nullptr;  // its worker's
   RunningCommands running_;
+  size_t first_op_ = 0;  // its first one in the batch of this collect()
   size_t unparsed_bytes_ = 0;
   std::unique_ptr<Sink> sink_;  // takes unwanted replies, once CLIENT REPLY was used
   RequestParser parser_;

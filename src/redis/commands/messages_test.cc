@@ -45,6 +45,17 @@ TEST_F(RedisMessages, WhatComesNextInAPipelineDoesNotCount) {
             "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$10\r\npsubscribe\r\n$1\r\nb\r\n:2\r\n");
 }
 
+TEST_F(RedisMessages, ASubscriptionBeginsAndEndsAfterTheCommandsBeforeIt) {
+  EXPECT_EQ(ask(1, "subscribe a"), "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
+  EXPECT_EQ(ask(2, "publish a x\r\nsubscribe a\r\nping"),
+            ":1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+  EXPECT_EQ(hear(2), "");
+  ask(3, "hello 3\r\nsubscribe a");
+  EXPECT_EQ(ask(3, "publish a x\r\nunsubscribe a\r\npublish a y"),
+            ":3\r\n>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"
+            ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n:2\r\n");
+}
+
 TEST_F(RedisMessages, ASubscriberThatExecutesHasNoTransaction) {
   EXPECT_TRUE(ask(1, "subscribe a\r\nexec")
                   .ends_with("-EXECABORT Transaction discarded because of: Can't execute 'exec': only (P|S)SUBSCRIBE / "

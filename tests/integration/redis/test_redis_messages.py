@@ -115,6 +115,30 @@ def test_a_subscriber_of_resp2_asks_nothing_else(server, original):
     assert told == expected
 
 
+def test_a_pipeline_publishes_and_subscribes_in_its_order(server, original):
+    pipeline = [
+        ("SET", "k", "v"),
+        ("PUBLISH", "c", "1"),
+        ("SUBSCRIBE", "c"),
+        ("UNSUBSCRIBE", "c"),
+        ("PUBLISH", "c", "2"),
+        ("SUBSCRIBE", "c", "d"),
+        ("UNSUBSCRIBE", "c", "d"),
+        ("PUBLISH", "c", "3"),
+        ("PSUBSCRIBE", "*"),
+        ("PING", "end"),
+    ]
+    for _ in range(20):
+        told = []
+        for port in (server.resp, original.client):
+            with port() as other, port() as client:
+                other.ask_raw("SUBSCRIBE", "c")
+                until(lambda: client.ask("PUBSUB", "NUMSUB", "c") == [b"c", 1])  # those of before are gone
+                client.send(b"".join(encode(*words) for words in pipeline))
+                told.append([client.raw() for _ in range(12)] + [other.raw() for _ in range(3)])
+        assert told[0] == told[1]
+
+
 def test_messages_of_a_transaction_leave_with_its_commit(server):
     with server.resp() as hears, server.resp() as says, server.resp() as other:
         hears.ask("SUBSCRIBE", "a")
