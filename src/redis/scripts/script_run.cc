@@ -1,6 +1,7 @@
 #include "redis/scripts/script_run.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <new>
 #include <utility>
@@ -17,6 +18,16 @@ constexpr uint64_t turn_calls = 64;
 constexpr size_t turn_argument_bytes = size_t{64} << 10;
 /// About ten milliseconds between two checks whether it may go on.
 constexpr uint64_t slice_instructions = 1'000'000;
+
+/// How long the calling thread has been ready to run without a processor; -1: unknown.
+int64_t waited_for_processor_ms() {
+  unsigned long long waited_ns = 0;
+  std::FILE *const file = std::fopen("/proc/thread-self/schedstat", "re");
+  if (file == nullptr) return -1;
+  const bool read = std::fscanf(file, "%*u %llu", &waited_ns) == 1;
+  std::fclose(file);
+  return read ? static_cast<int64_t>(waited_ns / 1'000'000) : -1;
+}
 
 size_t bytes_of(std::span<const Bytes> texts) {
   size_t bytes = 0;
@@ -77,6 +88,7 @@ Task<bool> ScriptRun::prepare() {
   calls_ = 0;
   const int64_t limit_ms = settings.script_time_ms;
   until_ms_ = limit_ms == 0 ? std::numeric_limits<int64_t>::max() : clock_ms() + limit_ms;
+  waited_ms_ = left_turn_ ? waited_for_processor_ms() : -1;
   interpreter_->begin(found_.source, {.keys = request_.keys,
                                       .arguments = request_.arguments,
                                       .resp = resp(),
@@ -114,6 +126,7 @@ Task<> ScriptRun::rest() {
   if (!std::exchange(left_turn_, true)) {
     if (found_.heavy != nullptr) found_.heavy->store(true, std::memory_order_relaxed);
     co_await leave_turn();
+    waited_ms_ = waited_for_processor_ms();
   }
   co_await step({.what = Step::What::run});
 }
@@ -125,9 +138,18 @@ bool ScriptRun::goes_on() {
                                  : "ERR Error running script: Script killed by user with SCRIPT KILL.");
     return false;
   }
-  if (clock_ms() < until_ms_) return true;
+  if (clock_ms() < until_ms_ || extend()) return true;
   refuse_run("ERR Error running script: it has run for longer than redis_script_time_limit");
   return false;
+}
+
+/// Threads of long scripts have a low priority: the time in which others kept one from a processor is not its own.
+/// False: its time is over.
+bool ScriptRun::extend() {
+  if (!left_turn_ || waited_ms_ < 0) return false;
+  const int64_t before_ms = std::exchange(waited_ms_, waited_for_processor_ms());
+  if (waited_ms_ > before_ms) until_ms_ += waited_ms_ - before_ms;
+  return clock_ms() < until_ms_;
 }
 
 /// Returns nullptr after answering an error.

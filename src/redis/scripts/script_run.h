@@ -57,6 +57,7 @@ class ScriptRun : public Conductor {
   Task<bool> prepare();
   /// Whether the script may continue.
   bool goes_on();
+  bool extend();
   Task<> answer_call();
   const Command *checked_command(std::span<const Bytes> arguments);
   void take_result();
@@ -71,6 +72,7 @@ class ScriptRun : public Conductor {
   uint8_t database_ = 0;         // the client's
   uint8_t script_database_ = 0;  // the database that the script has selected
   int64_t until_ms_ = 0;
+  int64_t waited_ms_ = -1;  // its thread's wait for a processor, as far as it is counted; -1: unknown
   uint64_t calls_ = 0;
   Output refusal_;
 };

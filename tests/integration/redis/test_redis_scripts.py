@@ -6,6 +6,8 @@ SEED=N chooses other random scripts, POSTERN_REDIS_SCRIPTS=N more of them.
 import contextlib
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 
@@ -311,6 +313,37 @@ def test_kill_of_its_thread_ends_a_script(server, port, what, endless):
         assert client.raw().startswith(b"-TRYAGAIN The request was interrupted")
         assert other.ask("GET", "a") == b"old"
         assert client.ask("EVAL", "return 1", "0") == 1
+
+
+@contextlib.contextmanager
+def starved(server):
+    """The server shares one processor with processes that never rest, and long scripts have a low priority."""
+    cpu = {min(os.sched_getaffinity(0))}
+    threads = [int(name) for name in os.listdir(f"/proc/{server.env['PID']}/task")]
+    before = os.sched_getaffinity(threads[0])
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        for task in (*threads, *(process.pid for process in busy)):
+            os.sched_setaffinity(task, cpu)
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+        for thread in threads:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(thread, before)
+
+
+# On a busy machine scripts failed that had used a fiftieth of the limit.
+def test_the_time_without_a_processor_does_not_count(server, port):
+    work = "for i = 1, 10000 do redis.call('ping') end return 'ok'"
+    with setting(server, "redis_script_time_limit", "150"), Client(port) as client, starved(server):
+        client.socket.settimeout(120)
+        assert client.ask("EVAL", work, "0") == b"ok"
+        begun = time.monotonic()
+        assert client.ask_raw("EVAL", "while true do end", "0").startswith(b"-ERR Error running script: it has run for")
+        assert time.monotonic() - begun < 100
 
 
 # Endless scripts took all threads for long work, so nobody's DBSIZE or FLUSHALL was answered.
