@@ -72,6 +72,7 @@ void SlowLane::LaneThread::turn() {
     const bool stays = job->stays;
     const bool writes = job->wrote;
     run(std::move(job));
+    end_script();
     if (stays || writes) lane_.left(stays, writes);
     if (duty_ == Duty::script) lane_.left_script();
     return;
@@ -92,6 +93,11 @@ void SlowLane::LaneThread::describe(bool working) {
   described_working_ = working;
   if (working) executor_->describe(works_text_);
   else executor_->hide();
+}
+
+/// Whoever looks for a script's thread to KILL it must not find one whose script has been answered.
+void SlowLane::LaneThread::end_script() {
+  if (duty_ == Duty::script) describe(false);
 }
 
 /// Out of memory ends this connection, and no other.
@@ -166,6 +172,7 @@ void SlowLane::LaneThread::carry_out(std::unique_ptr<SlowJob> &job) {
   connection.output.bound_to_turn();
   if (!connection.is_dead()) connection.output.release();
   if (!connection.is_dead() && !connection.output.broken() && !job->all_done()) job->take_the_rest_along();
+  end_script();
   go_home(std::move(job));
 }
 

@@ -46,6 +46,7 @@ class SlowLane::LaneThread {
   void attach(const ThreadIdentity &who);
   void turn();
   void describe(bool working);
+  void end_script();
   void run(std::unique_ptr<SlowJob> job);
   void carry_out(std::unique_ptr<SlowJob> &job);
   /// False if the login has to wait. A refused login is done.

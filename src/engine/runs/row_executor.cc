@@ -28,10 +28,25 @@ bool are_of_sessions(std::span<const Op> ops) {
   return std::all_of(ops.begin(), ops.end(), [](const Op &op) { return op.verb == Verb::statement; });
 }
 
+/// From when the process list shows it on, KILL ends a long script: also one that has not begun.
+bool may_be_killed_already(const Run &run) {
+  if (run.lane != Lane::alone || !run.units.empty()) return false;
+  const Script *const script = script_of(run.ops[0]);
+  return script != nullptr && script->may_last();
+}
+
 }  // namespace
 
+void RowExecutor::describe(Bytes text) noexcept {
+  if (thread_->killed()) static_cast<void>(server_stopping());
+  else if (thd()->killed) end_interruption(thd());
+  thread_->describe(text);
+  just_described_ = true;
+}
+
 Settlement RowExecutor::run(const Run &run) {
-  if (thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
+  keeps_kill_ = std::exchange(just_described_, false) && may_be_killed_already(run);
+  if (!keeps_kill_ && thread_->killed() && server_stopping()) return {.failure = Failure::stopping};
   ops_.set_lane(run.lane);
   answers_may_wait_ = run.answers_may_wait;
   if (lane() == Lane::alone && !run.units.empty()) return run_unit(run);
@@ -220,7 +235,7 @@ void RowExecutor::begin(std::span<const Op> ops) {
   counters_->add(Counter::batches);
   order_.begin();
   begin_statement();
-  if (thd->killed) end_interruption(thd);  // KILL QUERY came when there was none
+  if (thd->killed && !keeps_kill_) end_interruption(thd);  // KILL QUERY came when there was none
   tables_.begin_batch();
   ops_.begin_run(asks_for_tables(ops) && cluster_refuses_reads(thd));
   finder_.begin_batch(thd, lane());

@@ -51,7 +51,7 @@ class RowExecutor : public Executor {
   bool server_stopping() noexcept override;
   int64_t row_wait_ms() noexcept override { return thread_->row_wait_ms(); }
   void allow_row_wait(int ms) noexcept override { alone_row_wait_ms_ = ms; }
-  void describe(Bytes text) noexcept override { thread_->describe(text); }
+  void describe(Bytes text) noexcept override;
 
  protected:
   THD *thd() const { return thread_->thd(); }
@@ -118,6 +118,8 @@ class RowExecutor : public Executor {
   static bool suits_turn(const Op &op) { return op.verb == Verb::script && op.script->suits_turn(); }
   Settlement run_steps(Op &op, const Script::Step *first, bool &undo);
   static bool ends_script(const Script::Step &step);
+  bool is_interrupted() const { return thd()->killed && !certification_.interrupted(); }
+  Settlement interrupted() const;
   Settlement run_step(Op &op, const Script::Step &step);
   Settlement run_ops_of_step(std::span<Op> ops);
   Settlement still_open(Settlement settlement) const;
@@ -138,6 +140,8 @@ class RowExecutor : public Executor {
   size_t together_max_ = scripts_together_max;        // how many scripts
   bool tentative_ = false;                            // whether the running statement is such a step
   bool one_view_ = false;                             // for all statements of the running script
+  bool just_described_ = false;                       // nothing was run since
+  bool keeps_kill_ = false;                           // a KILL before the batch's begin is for it
   int alone_row_wait_ms_ = limits::row_wait_slow_ms;  // as allow_row_wait() said
   bool answers_may_wait_ = false;                     // as Run's
   time_t shown_time_ = 0;                             // in the process list

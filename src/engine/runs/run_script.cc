@@ -59,11 +59,14 @@ bool RowExecutor::ends_script(const Script::Step &step) {
   return step.what == Script::Step::What::commit || step.what == Script::Step::What::undo;
 }
 
+/// KILL QUERY ends the request; KILL takes the thread's identity, and the request is run again under another.
+Settlement RowExecutor::interrupted() const {
+  return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
+}
+
 Settlement RowExecutor::run_step(Op &op, const Script::Step &step) {
   if (stop_.load(std::memory_order_relaxed)) return {.failure = Failure::stopping};
-  // KILL QUERY ends the request; KILL takes the thread's identity, and the request is run again under another.
-  if (thd()->killed && !certification_.interrupted())
-    return {.failure = Failure::interrupted, .repeatable = thread_->killed()};
+  if (is_interrupted()) return interrupted();
   bool failed = false;
   if (step.what == Script::Step::What::mark) failed = !write_tables_.set_mark(thd(), step.depth);
   if (step.what == Script::Step::What::back) failed = !write_tables_.go_back_to_mark(thd(), step.depth);
@@ -76,6 +79,9 @@ Settlement RowExecutor::run_step(Op &op, const Script::Step &step) {
   }
   const Settlement settlement = run_ops_of_step(step.ops);
   op.progress = step.ops[0].progress;
+  // A script that may compute for seconds might catch the command's error, and go on.
+  if (settlement.lasted() && lane() == Lane::alone && script_of(op)->may_last() && is_interrupted())
+    return interrupted();
   return settlement;
 }
 

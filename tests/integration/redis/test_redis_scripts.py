@@ -25,8 +25,10 @@ SEED = seeds.chosen(1)
 def setting(server, name, value):
     before = server.variable(name)
     server.execute(f"SET GLOBAL {name} = {value}")
-    yield
-    server.execute(f"SET GLOBAL {name} = {before}")
+    try:
+        yield
+    finally:
+        server.execute(f"SET GLOBAL {name} = {before}")
 
 
 def test_a_command_of_a_script_is_one_statement_and_needs_no_mark(server, port):
@@ -301,7 +303,14 @@ def test_others_go_on_while_a_script_runs_and_it_can_be_killed(server, port):
 # KILL gave the thread another identity, and the script ran again from its beginning. After its first command the process
 # list did not show its thread as one that runs a script.
 @pytest.mark.parametrize("what", ["KILL", "KILL QUERY"])
-@pytest.mark.parametrize("endless", ["while true do end", "while true do redis.call('set', 'a', 1) end"])
+@pytest.mark.parametrize(
+    "endless",
+    [
+        "while true do end",
+        "while true do redis.call('set', 'a', 1) end",
+        "while true do redis.pcall('set', 'a', 1) end",
+    ],
+)
 def test_kill_of_its_thread_ends_a_script(server, port, what, endless):
     find = "SELECT id FROM information_schema.processlist WHERE state LIKE 'redis script%: running a script'"
     with setting(server, "redis_script_time_limit", "0"), Client(port) as client, Client(port) as other:
