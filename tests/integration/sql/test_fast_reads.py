@@ -134,6 +134,15 @@ SCENARIOS = {
     "found rows": [("SELECT id FROM users WHERE age = ? ORDER BY id LIMIT ?", (3, 2)), "SELECT FOUND_ROWS()"],
     "select limit": ["SET sql_select_limit = 1", ("SELECT id FROM users WHERE age = ? ORDER BY id", (3,))]
     + ["SET sql_select_limit = DEFAULT"],
+    "buffered results": [
+        ("SELECT id FROM users WHERE id BETWEEN ? AND ? ORDER BY id", (3, 6)),
+        "SET sql_buffer_result = 1",
+        ("SELECT id FROM users WHERE id BETWEEN ? AND ? ORDER BY id", (3, 6)),
+        "SELECT 1",
+        "SELECT @@sql_buffer_result",
+        "SET sql_buffer_result = DEFAULT",
+        ("SELECT id FROM users WHERE id BETWEEN ? AND ? ORDER BY id", (3, 6)),
+    ],
     "results in latin1": [
         "SET NAMES latin1",
         NAME,

@@ -58,6 +58,7 @@ def watchers(facts: Facts) -> Iterator[Tuple[str, str]]:
 SESSIONS = {
     "max_statement_time": ("0", "statements"),
     "sql_select_limit": ("18446744073709551615", "SELECTs"),
+    "sql_buffer_result": ("OFF", "statements"),
     "system_versioning_asof": ("DEFAULT", "SELECTs"),
     "max_join_size": ("18446744073709551615", "SELECTs"),
     "tx_isolation": ("", "statements"),

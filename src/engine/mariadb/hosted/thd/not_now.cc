@@ -78,6 +78,8 @@ std::optional<NotNow> session_allows(THD *thd) {
   // A value of a form would be NULL in one execution, and a text in the next.
   if (variables.sql_mode & MODE_EMPTY_STRING_IS_NULL) return NotNow::empty_is_null;
   if (variables.select_limit != HA_POS_ERROR) return NotNow::select_limit;
+  // A temporary table describes its columns in another way.
+  if (variables.option_bits & OPTION_BUFFER_RESULT) return NotNow::buffer_result;
   if (variables.vers_asof_timestamp.type != SYSTEM_TIME_UNSPECIFIED) return NotNow::as_of;
   if (variables.max_statement_time != 0) return NotNow::statement_time;
   if (!(variables.option_bits & OPTION_BIG_SELECTS)) return NotNow::join_size;
