@@ -102,6 +102,13 @@ uint64_t KeyWalk::estimated_rows(const key_range *from, const key_range *to) {
   return table_->file->records_in_range(read_->index, from, to, &pages);
 }
 
+/// The server looks up a list of one value, or BETWEEN equal ones, as an equality, and knows a range without values.
+KeyWalk::Access KeyWalk::access() const {
+  if (keys_used_ != 0) return keys_used_ == 1 ? Access::by_key : Access::range;
+  if (read_->range.empty()) return Access::scan;
+  return is_empty_range() || is_one_value() ? Access::by_key : Access::range;
+}
+
 void KeyWalk::note() {
   noted_.assign(table_->record[0], table_->record[0] + table_->s->reclength);
 }
@@ -252,6 +259,11 @@ bool KeyWalk::is_empty_range() const {
   const int order = key_tuple_cmp(table_->key_info[read_->index].key_part, low_.key.data(), high_.key.data(),
                                   static_cast<uint>(low_.key.size()));
   return order > 0 || (order == 0 && !(low_.included && high_.included));
+}
+
+bool KeyWalk::is_one_value() const {
+  return condition_of(read_->range.front()).test != FormTest::like && low_.given && high_.given &&
+         low_.parts == high_.parts && low_.included && high_.included && low_.key == high_.key;
 }
 
 /// Makes the ends of a range from a pattern as the server does; every row is also checked against the pattern.

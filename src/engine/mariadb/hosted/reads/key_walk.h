@@ -53,6 +53,9 @@ class KeyWalk {
   uint64_t examined() const { return examined_; }
   /// Keys looked up by equality; 0: a range.
   size_t keys() const { return keys_used_; }
+  /// How the server counts such an access: Select_range, Select_scan, or neither. Before close().
+  enum class Access : uint8_t { by_key, range, scan };
+  Access access() const;
   /// Notes the last row read.
   void note();
   /// Whether the last row equals the noted one in every column of ORDER BY.
@@ -94,6 +97,7 @@ class KeyWalk {
   bool make_range();
   bool locks_rows() const;
   bool is_empty_range() const;
+  bool is_one_value() const;
   bool make_prefix(const ResolvedCondition &condition);
   bool add_judged(const ResolvedCondition &condition);
 

@@ -118,11 +118,14 @@ std::optional<NotNow> SessionReader::run(THD *thd, const SessionRead &read, Read
   } catch (const std::bad_alloc &) {
   }
   if (why || output.broken()) return fail(why.value_or(NotNow::read_failed));
+  const KeyWalk::Access access = walk_.access();
   walk_.close();
   if (!statement.commit()) return fail(NotNow::read_failed);
   thd->update_server_status();
   read.answer.put_end(packets, static_cast<uint16_t>(thd->server_status));
   if (read.answer.columns_left_out()) ++thd->status_var.skip_metadata_count;
+  if (access == KeyWalk::Access::range) ++thd->status_var.select_range_count_;
+  if (access == KeyWalk::Access::scan) ++thd->status_var.select_scan_count_;
   statement.done(walk_.examined(), written.sent, written.found, read.bytes_received, output.mark() - start);
   return std::nullopt;
 }
