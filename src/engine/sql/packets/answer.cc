@@ -59,8 +59,8 @@ bool take_number(Bytes &bytes, size_t &number) {
   return true;
 }
 
-/// The type in a column's definition; false if malformed.
-bool column_type(Bytes definition, bool extended, uint8_t &type) {
+/// The type and the NOT_NULL flag in a column's definition; false if malformed.
+bool read_column(Bytes definition, bool extended, uint8_t &type, bool &never_null) {
   for (int texts = extended ? 7 : 6; texts != 0; --texts) {
     size_t size = 0;
     if (!take_number(definition, size) || definition.size() < size) return false;
@@ -69,6 +69,7 @@ bool column_type(Bytes definition, bool extended, uint8_t &type) {
   constexpr size_t fixed_bytes = 13;
   if (definition.size() < fixed_bytes || byte(definition, 0) != 12) return false;
   type = byte(definition, 7);
+  never_null = (byte(definition, 8) & 1) != 0;
   return true;
 }
 
@@ -95,8 +96,10 @@ std::optional<Answer> Answer::of(Bytes packets, AnswerForm form) {
   answer.columns_ = static_cast<uint32_t>(columns);
   for (size_t i = 0; told && i < columns; ++i) {
     uint8_t type = 0;
-    if (!reader.next(payload) || !column_type(payload, form.extended, type)) return {};
+    bool never_null = false;
+    if (!reader.next(payload) || !read_column(payload, form.extended, type, never_null)) return {};
     answer.types_.push_back(type);
+    answer.never_null_.push_back(never_null);
   }
   if (!form.deprecate_eof) {
     if (!reader.next(payload) || payload.size() != eof_bytes || byte(payload, 0) != end_mark) return {};

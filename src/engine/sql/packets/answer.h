@@ -69,6 +69,8 @@ class Answer {
   uint32_t columns() const { return columns_; }
   /// The type of a column as on the wire; 255 if the answer has no column definitions.
   uint8_t type(uint32_t column) const { return column < types_.size() ? types_[column] : uint8_t{255}; }
+  /// Whether the column's definition promises that no row has NULL there.
+  bool never_null(uint32_t column) const { return column < never_null_.size() && never_null_[column]; }
   bool columns_left_out() const { return types_.empty(); }
   AnswerForm form() const { return form_; }
   /// The session's status at the end.
@@ -84,6 +86,7 @@ class Answer {
   uint32_t columns_ = 0;
   uint16_t status_ = 0;
   std::vector<uint8_t> types_;
+  std::vector<bool> never_null_;
   AnswerForm form_;
 };
 

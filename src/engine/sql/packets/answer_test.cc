@@ -11,8 +11,8 @@ std::string packet(int number, const std::string &payload) {
   return std::string{static_cast<char>(payload.size()), '\0', '\0', static_cast<char>(number)} + payload;
 }
 
-std::string column(char type) {
-  return "\3def\1d\1t\1t\1c\1c\14\x2D\0\x50\0\0\0"s + type + "\3\0\0\0\0"s;
+std::string column(char type, char flags = 3) {
+  return "\3def\1d\1t\1t\1c\1c\14\x2D\0\x50\0\0\0"s + type + flags + "\0\0\0\0"s;
 }
 
 const std::string eof = "\xFE\0\0\2\0"s;
@@ -48,6 +48,15 @@ TEST(Answer, EndsInTheFormOfAnOkPacketWhereThatIsAgreed) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(written(*answer, 7, 3), packets + packet(3, "row") + packet(4, "\xFE\0\0\3\0\0\0"s));
   EXPECT_FALSE(Answer::of(plain + packet(6, eof), form));
+}
+
+TEST(Answer, KnowsItsColumnsThatAreNeverNull) {
+  const auto answer = Answer::of(
+      packet(1, "\2") + packet(2, column(3)) + packet(3, column(3, 2)) + packet(4, eof) + packet(5, eof), {});
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->never_null(0));
+  EXPECT_FALSE(answer->never_null(1));
+  EXPECT_FALSE(answer->never_null(2));
 }
 
 TEST(Answer, MayLeaveColumnsOut) {

@@ -13,7 +13,7 @@ void RowSink::begin(THD *attached, Protocol &protocol, sql::Packets &packets, co
   answer_ = &answer;
   start_ = packets.output().mark();
   sent_ = 0;
-  overflowed_ = mismatched_ = false;
+  overflowed_ = mismatched_ = promised_ = false;
   protocol.prepare_for_send(answer.columns());
 }
 
@@ -25,12 +25,24 @@ bool RowSink::send_result_set_metadata(List<Item> &items, uint) {
   List_iterator_fast<Item> all(items);
   while (Item *item = all++) {
     const Send_field field(thd, item);
-    if (static_cast<uint8_t>(field.type_handler()->type_code_for_protocol()) != answer_->type(at++)) mismatched_ = true;
+    if (static_cast<uint8_t>(field.type_handler()->type_code_for_protocol()) != answer_->type(at)) mismatched_ = true;
+    if (answer_->never_null(at++) && (field.flags & NOT_NULL_FLAG) == 0) promised_ = true;
   }
   return mismatched_;
 }
 
+/// The server reads an outer-joined row that one key finds while it optimizes, and then tells its columns as NOT NULL.
+/// For other values there may be no such row.
+bool RowSink::breaks_promise(List<Item> &items) const {
+  uint32_t at = 0;
+  List_iterator_fast<Item> all(items);
+  while (Item *item = all++)
+    if (answer_->never_null(at++) && item->real_item()->type() == Item::FIELD_ITEM && item->is_null()) return true;
+  return false;
+}
+
 int RowSink::send_data(List<Item> &items) {
+  if (promised_ && breaks_promise(items)) mismatched_ = true;
   if (mismatched_ || overflowed_) return 1;
   const size_t bytes = packets_->output().mark() - start_;
   if (bytes > limits::find_bytes_fast_max) overflowed_ = true;

@@ -25,6 +25,7 @@ class RowSink final : public select_send {
 
  private:
   bool put(List<Item> &items);
+  bool breaks_promise(List<Item> &items) const;
 
   Protocol *protocol_ = nullptr;
   sql::Packets *packets_ = nullptr;
@@ -33,6 +34,7 @@ class RowSink final : public select_send {
   uint64_t sent_ = 0;
   bool overflowed_ = false;
   bool mismatched_ = false;
+  bool promised_ = false;  ///< the answer's definitions promise a value where the plan may have NULL
 };
 
 }  // namespace postern::mariadb
