@@ -58,6 +58,14 @@ bool sorts_anew(const JOIN_TAB &tab) {
   return tab.filesort->sort_keys != nullptr && tab.quick == nullptr && (select == nullptr || select->quick == nullptr);
 }
 
+/// Whether the server has read a MIN or MAX at an end of an index, and computes others of the SELECT from rows.
+bool knows_a_sum(const JOIN &join) {
+  List_iterator_fast<Item> all(const_cast<List<Item> &>(join.all_fields));
+  while (const Item *const one = all++)
+    if (one->type() == Item::SUM_FUNC_ITEM && one->const_item()) return true;
+  return false;
+}
+
 }  // namespace
 
 bool is_never_true(const JOIN &join) {
@@ -91,6 +99,7 @@ const char *refusal_of_whole(const JOIN &join, bool varies) {
 }
 
 const char *refusal_of(const JOIN &join) {
+  if (knows_a_sum(join)) return "MIN or MAX, which the server finds at an end of an index";
   // Tables that the result does not depend on are constant, and are not read.
   if (join.tables_list == nullptr || join.const_table_map != join.eliminated_tables || join.table_count == 0 ||
       join.const_tables == join.table_count || join.join_tab == nullptr)
