@@ -198,13 +198,13 @@ endif
 
 # Tests that depend on the server's internals.
 SERIES_TESTS := engine/test_series engine/test_contract engine/test_contention engine/test_ddl engine/test_privileges \
-  engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr sql/test_planned_derived \
-  sql/test_planned_later_series sql/test_planned_unions sql/test_planned_views sql/test_unflushed_commits \
-  sql/test_writes_among_rows sql/test_rare_executions
+  engine/test_binlog engine/test_freshness door/test_accounts tools/test_mtr sql/planned/test_planned_derived \
+  sql/planned/test_planned_later_series sql/planned/test_planned_unions sql/planned/test_planned_views \
+  sql/planned/test_rare_executions sql/writes/test_unflushed_commits sql/writes/test_writes_among_rows
 # And parts of a longer one.
-SERIES_PARTS := sql/test_planned_once.py::test_random_selects_are_answered_alike[answered] \
-  sql/test_planned_once.py::test_random_sorts_are_answered_alike[answered] \
-  sql/test_planned_subqueries.py::test_subqueries_without_values_see_other_rows
+SERIES_PARTS := sql/planned/test_planned_once.py::test_random_selects_are_answered_alike[answered] \
+  sql/planned/test_planned_once.py::test_random_sorts_are_answered_alike[answered] \
+  sql/planned/test_planned_subqueries.py::test_subqueries_without_values_see_other_rows
 ifeq ($(SERIES),10.11)
 series:
 	@$(MAKE) --no-print-directory series SERIES=11.8

@@ -15,7 +15,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 from support.recorded import PLACE, commands_of, shown, words_of  # noqa: E402
-from support.resp import Original  # noqa: E402
+from support.clients.resp import Original  # noqa: E402
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@
 
 #include "handlersocket/protocol.h"
 #include "memcached_requests.h"
-#include "support/allocations.h"
+#include "support/unit/allocations.h"
 
 namespace postern::bench {
 namespace {

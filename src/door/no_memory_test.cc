@@ -9,7 +9,7 @@
 #include "base/descriptors.h"
 #include "base/pool.h"
 #include "door/testing/toy.h"
-#include "support/allocations.h"
+#include "support/unit/allocations.h"
 
 namespace postern::door {
 namespace {

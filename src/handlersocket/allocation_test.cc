@@ -5,7 +5,7 @@
 
 #include "handlersocket/protocol.h"
 #include "handlersocket/session.h"
-#include "support/allocations.h"
+#include "support/unit/allocations.h"
 
 namespace postern::handlersocket {
 namespace {

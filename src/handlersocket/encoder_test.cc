@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "handlersocket/testing/plain_tokens.h"
-#include "support/escaped.h"
+#include "support/unit/escaped.h"
 
 namespace postern::handlersocket {
 namespace {

@@ -11,7 +11,7 @@
 #include "handlersocket/testing/op_text.h"
 #include "handlersocket/protocol.h"
 #include "handlersocket/testing/same_tokens.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::handlersocket {
 namespace {

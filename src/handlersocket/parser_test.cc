@@ -13,8 +13,8 @@
 #include "handlersocket/testing/op_text.h"
 #include "handlersocket/protocol.h"
 #include "handlersocket/testing/same_tokens.h"
-#include "support/escaped.h"
-#include "support/json.h"
+#include "support/unit/escaped.h"
+#include "support/unit/json.h"
 
 namespace postern::handlersocket {
 namespace {

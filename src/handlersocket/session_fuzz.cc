@@ -12,9 +12,9 @@
 #include "handlersocket/testing/plain_tokens.h"
 #include "handlersocket/protocol.h"
 #include "handlersocket/token.h"
-#include "support/fuzzing.h"
-#include "support/lone_connection.h"
-#include "support/small_sql.h"
+#include "support/unit/fuzzing.h"
+#include "support/unit/lone_connection.h"
+#include "support/unit/small_sql.h"
 
 namespace postern::handlersocket {
 namespace {

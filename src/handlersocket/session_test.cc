@@ -14,10 +14,10 @@
 
 #include "engine/fake/fake_engine.h"
 #include "handlersocket/protocol.h"
-#include "support/escaped.h"
-#include "support/json.h"
-#include "support/lone_connection.h"
-#include "support/small_sql.h"
+#include "support/unit/escaped.h"
+#include "support/unit/json.h"
+#include "support/unit/lone_connection.h"
+#include "support/unit/small_sql.h"
 
 namespace postern::handlersocket {
 namespace {

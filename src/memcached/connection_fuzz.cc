@@ -11,7 +11,7 @@
 #include "engine/fake/fake_engine.h"
 #include "memcached/protocol.h"
 #include "memcached/testing/fake_tables.h"
-#include "support/fuzzed_session.h"
+#include "support/unit/fuzzed_session.h"
 
 namespace postern::memcached {
 namespace {

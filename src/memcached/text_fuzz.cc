@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 #include "memcached/testing/fake_store.h"
 
 namespace postern::memcached {

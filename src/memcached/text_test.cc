@@ -8,7 +8,7 @@
 #include "memcached/wire/base64.h"
 #include "memcached/testing/fake_store.h"
 #include "memcached/wire/tokens.h"
-#include "support/escaped.h"
+#include "support/unit/escaped.h"
 
 namespace postern::memcached {
 namespace {

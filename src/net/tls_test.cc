@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "net/tls_channel.h"
 #include "net/tls_context.h"
-#include "support/tls.h"
+#include "support/unit/tls.h"
 
 namespace postern::net {
 namespace {

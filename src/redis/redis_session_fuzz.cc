@@ -12,7 +12,7 @@
 #include "redis/protocol.h"
 #include "redis/testing/fake_keyspace.h"
 #include "redis/testing/reply_reader.h"
-#include "support/fuzzed_session.h"
+#include "support/unit/fuzzed_session.h"
 
 namespace postern::redis {
 namespace {

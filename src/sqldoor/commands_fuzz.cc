@@ -9,7 +9,7 @@
 #include "sqldoor/packet.h"
 #include "sqldoor/protocol.h"
 #include "sqldoor/testing/acted_server.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::sqldoor {
 namespace {

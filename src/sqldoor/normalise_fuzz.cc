@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sqldoor/normalise.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::sqldoor {
 namespace {

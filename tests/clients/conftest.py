@@ -1,6 +1,6 @@
 """The Redis server that clients and programs connect to."""
 import pytest
-from support.resp import Original
+from support.clients.resp import Original
 from support.server import ORIGINAL
 
 

@@ -7,7 +7,7 @@ output: no step here covers a difference between the two.
 import json
 
 import pytest
-from support.java import JAVA
+from support.clients.java import JAVA
 from support.program import output_of
 from support.server import ROOT
 

@@ -6,7 +6,7 @@ for items in a table and in memory, and in both protocols if a client speaks bot
 """
 import pytest
 from support.items import ORIGINAL_OR_STORES, items_door, map_items, unmap_items, wait_until_mapped
-from support.java import JAVA
+from support.clients.java import JAVA
 from support.program import output_of
 from support.server import ORIGINAL, ROOT
 

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 
 import pytest
-from support.java import JAVA
+from support.clients.java import JAVA
 from support.program import output_of
-from support.resp import Client, Original
+from support.clients.resp import Client, Original
 from support.server import ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 import pytest
-from support.resp import Client
+from support.clients.resp import Client
 from support.server import ORIGINAL, ROOT
 
 HERE = ROOT / "tests" / "clients" / "redis"

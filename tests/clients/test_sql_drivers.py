@@ -1,7 +1,7 @@
 """Drivers of six languages, and programs with ORMs, at the SQL door and at the server's own port: a program's results
 are identical.
 
-Each driver plays the session of support/sql_drivers.py twice, at one port and then at the other, from the same tables,
+Each driver plays the session of support/clients/sql_drivers.py twice, at one port and then at the other, from the same tables,
 and prints all results: rows, names and types of columns, counts, warnings, errors. Workers answer as many statements as
 they can.
 """
@@ -10,8 +10,8 @@ import shutil
 import subprocess
 
 import pytest
-from support.java import JAVA
-from support import sql_drivers
+from support.clients.java import JAVA
+from support.clients import sql_drivers
 from support.server import ROOT, SERIES, STEADY_PLANS
 
 HERE = ROOT / "tests" / "clients" / "sql"

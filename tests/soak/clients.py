@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 
-from support import hs
+from support.clients import hs
 from support.load import TABLES, Owner
 
 REPLY_SECONDS_MAX = 60

@@ -7,7 +7,7 @@ import pytest
 
 from support import replica as replicas
 from support.server import STEADY_PLANS
-from support.sql_session import Session, in_text
+from support.clients.sql_session import Session, in_text
 
 OPENED = []  # sessions of the running test
 SIDES = {"POSTERN_PORT": "by_door", "SQL_PORT": "by_port"}

@@ -3,7 +3,7 @@ import shutil
 import ssl
 import subprocess
 
-from support import hs
+from support.clients import hs
 
 
 def make_certificate(directory, name, kind="ec"):

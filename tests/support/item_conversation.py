@@ -1,5 +1,5 @@
 """A conversation in memcached's dialects that uses every command for items."""
-from support import mc
+from support.clients import mc
 
 CONVERSATION = [
     "get a",

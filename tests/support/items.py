@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from support import mc
+from support.clients import mc
 from support.server import ORIGINAL
 from support.waiting import until
 

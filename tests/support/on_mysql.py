@@ -5,7 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from support import mc
+from support.clients import mc
 from support.server import ROOT, Server, parse_env
 from support.waiting import until
 

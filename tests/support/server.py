@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pymysql
 
-from support import hs, mc, resp
+from support.clients import hs, mc, resp
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANDBOX = ROOT / "tools" / "sandbox"

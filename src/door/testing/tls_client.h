@@ -8,7 +8,7 @@
 
 #include "door/testing/toy.h"
 #include "net/tls_context.h"
-#include "support/tls.h"
+#include "support/unit/tls.h"
 
 namespace postern::door {
 

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "contract/op.h"
-#include "support/escaped.h"
+#include "support/unit/escaped.h"
 
 namespace postern::handlersocket {
 

@@ -12,7 +12,7 @@
 #include "engine/fake/fake_engine.h"
 #include "memcached/protocol.h"
 #include "memcached/testing/fake_tables.h"
-#include "support/lone_connection.h"
+#include "support/unit/lone_connection.h"
 
 namespace postern::memcached {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "memcached/wire/testing/packet_writer.h"
-#include "support/escaped.h"
+#include "support/unit/escaped.h"
 
 namespace postern::memcached {
 namespace {

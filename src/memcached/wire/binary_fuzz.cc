@@ -10,7 +10,7 @@
 #include "memcached/wire/forms.h"
 #include "memcached/wire/testing/packet_writer.h"
 #include "memcached/wire/binary_parser.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::memcached {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/fake/fake_engine.h"
 #include "redis/protocol.h"
-#include "support/lone_connection.h"
+#include "support/unit/lone_connection.h"
 
 namespace postern::redis {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "support/allocations.h"
+#include "support/unit/allocations.h"
 
 namespace postern::redis {
 namespace {

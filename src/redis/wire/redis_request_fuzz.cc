@@ -9,7 +9,7 @@
 #include "redis/wire/glob.h"
 #include "redis/wire/numbers.h"
 #include "redis/wire/request_parser.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::redis {
 namespace {

@@ -1,6 +1,6 @@
 """Plays a session with one of Python's drivers and prints the results: python_session.py DRIVER PORT SESSION [PATH].
 
-support/sql_drivers.py describes the format of a session. PATH: the driver's folder, if it is not installed.
+support/clients/sql_drivers.py describes the format of a session. PATH: the driver's folder, if it is not installed.
 """
 import sys
 import warnings

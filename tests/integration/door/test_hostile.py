@@ -7,7 +7,8 @@ import struct
 import time
 
 import pytest
-from support import hs, seeds
+from support.clients import hs
+from support.random_input import seeds
 from support.waiting import until
 
 MIB = 1024

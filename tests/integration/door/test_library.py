@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from support import libraries, sql_wire
+from support.clients import libraries, sql_wire
 from support.server import BUILD
 from support.waiting import until
 

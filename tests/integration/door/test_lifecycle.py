@@ -7,7 +7,7 @@ import time
 
 import pymysql
 import pytest
-from support import hs
+from support.clients import hs
 from support.server import BUILD
 from support.waiting import until
 

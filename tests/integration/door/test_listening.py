@@ -3,7 +3,7 @@ import os
 import socket
 import threading
 
-from support.mc import until_mapped
+from support.clients.mc import until_mapped
 from support.waiting import until
 
 DOORS = ("HS_PORT", "HS_PORT_WR", "HS_SOCKET", "MEMC_PORT", "MEMC_SOCKET")

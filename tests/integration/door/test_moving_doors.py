@@ -6,7 +6,7 @@ import threading
 
 import pymysql
 import pytest
-from support import hs, mc, resp
+from support.clients import hs, mc, resp
 from support.waiting import until
 
 DOORS = ["handlersocket read", "handlersocket write", "memcached", "postern", "redis"]

@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from support import mc, seeds
-from support.no_memory import failing  # noqa: F401
+from support.clients import mc
+from support.random_input import seeds
+from support.faults.no_memory import failing  # noqa: F401
 from support.waiting import until
 
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))

@@ -5,7 +5,7 @@ import re
 import pymysql
 import pytest
 from support.items import map_items, unmap_items, wait_until_mapped
-from support.resp import encode
+from support.clients.resp import encode
 from support.server import ROOT
 from support.waiting import until
 

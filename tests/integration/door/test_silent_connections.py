@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from support.malloc_count import MallocCount
+from support.faults.malloc_count import MallocCount
 from support.waiting import until
 
 FIRST = 500  # the first connections use memory that is allocated once

@@ -4,7 +4,7 @@ import time
 
 import pymysql
 import pytest
-from support import resp, sql_wire
+from support.clients import resp, sql_wire
 from support.waiting import until
 
 

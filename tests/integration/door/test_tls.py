@@ -13,7 +13,7 @@ import subprocess
 import time
 
 import pytest
-from support import hs
+from support.clients import hs
 from support.certificates import Certificates, client_context, make_certificate, name_of, tls
 from support.waiting import until
 

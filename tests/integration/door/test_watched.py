@@ -10,9 +10,9 @@ import threading
 import pymysql
 from pymysql.cursors import SSCursor
 
-from support import seeds
+from support.random_input import seeds
 from support.accounts import GOOD, login
-from support.sql_session import Session
+from support.clients.sql_session import Session
 from support.waiting import until
 
 # More than a socket buffers while its client does not read.

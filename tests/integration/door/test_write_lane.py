@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from support.number_clients import Handlersocket, Memcached, Redis
+from support.clients.number_clients import Handlersocket, Memcached, Redis
 from support.waiting import until
 
 WAITING = "Rpl_semi_sync_master_wait_sessions"

@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from support.mc import map_table
+from support.clients.mc import map_table
 from support.server import SERVER_DIR, Server, name_of
 from support.waiting import until
 

@@ -1,7 +1,7 @@
 """Texts of Redis and memcached clients, which are UTF-8, in columns of other character sets: read and written as by an
 SQL client with utf8mb4. HandlerSocket sends and receives the column's bytes."""
 import pytest
-from support.mc import map_table
+from support.clients.mc import map_table
 from support.waiting import until
 
 # A text that the character set can encode, and one that it cannot.

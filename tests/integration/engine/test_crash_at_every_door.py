@@ -11,7 +11,7 @@ import random
 import threading
 import time
 
-from support.sql_session import Session, without_remarks
+from support.clients.sql_session import Session, without_remarks
 
 ROUNDS = int(os.environ.get("POSTERN_ROUNDS", "2"))
 WRITERS = 5

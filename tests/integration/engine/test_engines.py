@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from support import engines, mc
+from support import engines
+from support.clients import mc
 from support.engines import ENGINES, INDEXES
 from support.item_conversation import CONVERSATION, ENDINGS, binary_talk, talk
 from support.server import BUILD, ROOT, parse_env

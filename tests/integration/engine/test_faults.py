@@ -5,7 +5,7 @@ import random
 import threading
 
 import pytest
-from support.faults import CODES, UNDONE, faulty_and_follower
+from support.faults.faults import CODES, UNDONE, faulty_and_follower
 from support.replica import catch_up, same
 from support.server import name_of
 

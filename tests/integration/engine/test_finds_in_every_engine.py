@@ -4,7 +4,7 @@ import functools
 import random
 
 import pytest
-from support import seeds
+from support.random_input import seeds
 
 ROWS, FINDS, CHANGES = 40, 120, 25
 COLUMNS = ["id", "a", "b", "c"]

@@ -5,7 +5,7 @@ import subprocess
 
 import pymysql
 import pytest
-from support.mc import ServerSays, until_mapped
+from support.clients.mc import ServerSays, until_mapped
 from support.server import BUILD, ROOT
 from support.waiting import until
 

@@ -8,7 +8,7 @@ import threading
 
 import pymysql
 import pytest
-from support import sql_wire
+from support.clients import sql_wire
 from support.galera import (
     NODES,
     Cluster,

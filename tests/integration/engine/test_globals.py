@@ -3,7 +3,7 @@ import contextlib
 
 import pymysql
 import pytest
-from support.mc import map_table
+from support.clients.mc import map_table
 from support.waiting import until
 
 # More rows than a find may read in a worker's turn.

@@ -2,7 +2,7 @@
 import random
 
 import pytest
-from support import seeds
+from support.random_input import seeds
 
 ROUNDS = 60
 SQL_OF = {"=": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}

@@ -6,7 +6,7 @@ import socket
 import threading
 
 import pytest
-from support.mc import map_table
+from support.clients.mc import map_table
 
 KIB = 1 << 10
 SIZES = [

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from support.hs import Client
-from support.mysql import Mysql, build, busy_readers, marks
+from support.clients.hs import Client
+from support.clients.mysql import Mysql, build, busy_readers, marks
 from support.server import ROOT, timed
 from support.waiting import until
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from support import hs, mc, resp
+from support.clients import hs, mc, resp
 from support.accounts import GOOD, UNAUTHORIZED, login
 from support.certificates import make_certificate
-from support.mysql import Mysql, build, make_tables_of_doors, made_users, marks
+from support.clients.mysql import Mysql, build, make_tables_of_doors, made_users, marks
 from support.waiting import until
 
 pytestmark = marks

@@ -10,8 +10,8 @@ import uuid
 import pymysql
 import pytest
 
-from support import mc, resp
-from support.mysql import Mysql, build, marks
+from support.clients import mc, resp
+from support.clients.mysql import Mysql, build, marks
 from support.server import ROOT
 from support.waiting import until
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from support.mysql import Mysql, build, marks
+from support.clients.mysql import Mysql, build, marks
 from support.server import ROOT, parse_env
 
 pytestmark = marks

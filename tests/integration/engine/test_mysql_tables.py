@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from support.mysql import Mysql, build, marks
+from support.clients.mysql import Mysql, build, marks
 from support.server import timed
 
 pytestmark = marks

@@ -7,8 +7,9 @@ import subprocess
 
 import pytest
 
-from support import mc, seeds
-from support.mysql import Mysql, build, marks
+from support.clients import mc
+from support.random_input import seeds
+from support.clients.mysql import Mysql, build, marks
 from support.server import ROOT
 from support.waiting import until
 

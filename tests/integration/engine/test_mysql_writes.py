@@ -8,7 +8,7 @@ import threading
 import pymysql
 import pytest
 
-from support.mysql import Mysql, build, busy_writers, marks
+from support.clients.mysql import Mysql, build, busy_writers, marks
 from support.server import timed
 from support.waiting import until
 

@@ -1,7 +1,7 @@
 """Partitions, other storage engines, special indexes, long rows: a table written through the door equals one written by
 SQL."""
 from support.like_sql import Change, Delete, Insert, Update
-from support.special_tables import BASE, EVERY, LOG, ROWS, Cases, old_new, triggers
+from support.random_input.special_tables import BASE, EVERY, LOG, ROWS, Cases, old_new, triggers
 
 MIB = 1 << 20
 CASES = Cases()

@@ -1,7 +1,7 @@
 """The history of system-versioned tables that are written through the door."""
 import pytest
 from support.like_sql import Change, Delete, Insert, Update
-from support.special_tables import LOG, PARENT
+from support.random_input.special_tables import LOG, PARENT
 
 HISTORY = [
     Insert("t", k=b"1", v=b"1"),

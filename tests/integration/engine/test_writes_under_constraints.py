@@ -1,6 +1,6 @@
 """Constraints, foreign keys and generated columns of tables that are written through the door."""
 from support.like_sql import Change, Delete, Insert, Update
-from support.special_tables import Cases, PARENT
+from support.random_input.special_tables import Cases, PARENT
 
 CASES = Cases()
 

@@ -1,6 +1,6 @@
 """Columns that a write through the door does not name get the same defaults as in SQL."""
 from support.like_sql import Change, Insert, Update
-from support.special_tables import Cases, OLD
+from support.random_input.special_tables import Cases, OLD
 
 CASES = Cases()
 

@@ -1,6 +1,6 @@
 """Triggers fire for writes through the door as they do for SQL."""
 from support.like_sql import Change, Delete, Insert, Update
-from support.special_tables import BASE, EVERY, LOG, OLD, PARENT, ROWS, Cases, old_new, triggers
+from support.random_input.special_tables import BASE, EVERY, LOG, OLD, PARENT, ROWS, Cases, old_new, triggers
 
 CASES = Cases()
 

@@ -8,7 +8,7 @@ import os
 import random
 
 import pytest
-from support import hs
+from support.clients import hs
 from support.server import original_plugin
 
 ROUNDS, REQUESTS = 40, 60

@@ -7,8 +7,8 @@ import threading
 import time
 
 import pytest
-from support import mc
-from support.mc import binary, map_table, until_mapped
+from support.clients import mc
+from support.clients.mc import binary, map_table, until_mapped
 from support.server import sandbox
 from support.waiting import until
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from support import mc
+from support.clients import mc
 from support.items import ORIGINAL_OR_STORES, items_door, memcached
 from support.server import ORIGINAL
 

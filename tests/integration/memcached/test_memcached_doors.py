@@ -8,8 +8,8 @@ import subprocess
 
 import pymysql
 import pytest
-from support import mc
-from support.mc import binary, until_mapped
+from support.clients import mc
+from support.clients.mc import binary, until_mapped
 from support.server import ROOT, sandbox
 from support.waiting import until
 

@@ -6,8 +6,8 @@ import time
 
 import pymysql
 import pytest
-from support import mc
-from support.mc import map_table, until_mapped
+from support.clients import mc
+from support.clients.mc import map_table, until_mapped
 from support.waiting import until
 
 COLUMNS = (

@@ -1,6 +1,6 @@
 """A server with the Redis door, and a Redis to compare it with."""
 import pytest
-from support.resp import Client, Original
+from support.clients.resp import Client, Original
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,17 @@ import contextlib
 import os
 import random
 
-from support import seeds
-from support.redis_commands import SHAPES, VALUES, is_late_errno, is_undefined, looked_at_arguments_first, plain, shapes
-from support.resp import Error, decode, encode
+from support.random_input import seeds
+from support.random_input.redis_commands import (
+    SHAPES,
+    VALUES,
+    is_late_errno,
+    is_undefined,
+    looked_at_arguments_first,
+    plain,
+    shapes,
+)
+from support.clients.resp import Error, decode, encode
 from support.waiting import until
 
 SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)

@@ -9,8 +9,8 @@ import select
 import socket
 
 import pytest
-from support import seeds
-from support.resp import blocked, decode, encode
+from support.random_input import seeds
+from support.clients.resp import blocked, decode, encode
 from support.waiting import until
 
 SERVER_OPTIONS = ("--redis-threads=3",)

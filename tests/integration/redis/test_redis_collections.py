@@ -2,7 +2,7 @@
 import threading
 
 import pytest
-from support.resp import decode, encode
+from support.clients.resp import decode, encode
 from support.waiting import until
 
 

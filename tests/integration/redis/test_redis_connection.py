@@ -4,7 +4,7 @@ import ssl
 import subprocess
 
 import pytest
-from support.resp import Client, Error, encode
+from support.clients.resp import Client, Error, encode
 from support.waiting import until
 
 

@@ -10,7 +10,7 @@ import threading
 
 import pymysql
 from support.replica import catch_up, follow
-from support.resp import Client, Error
+from support.clients.resp import Client, Error
 from support.server import Server
 from support.waiting import until
 

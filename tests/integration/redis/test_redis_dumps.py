@@ -5,8 +5,8 @@ import random
 import struct
 
 import pytest
-from support import seeds
-from support.resp import Error, encode
+from support.random_input import seeds
+from support.clients.resp import Error, encode
 
 SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)
 SEED = seeds.chosen(1)

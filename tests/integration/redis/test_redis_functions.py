@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from support.resp import Client, Error
+from support.clients.resp import Client, Error
 from support.waiting import until
 
 MY_SET = """#!lua name=mylib

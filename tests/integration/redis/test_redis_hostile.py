@@ -10,9 +10,9 @@ import random
 import re
 import socket
 
-from support import seeds
-from support.redis_commands import looked_at_arguments_first
-from support.resp import encode
+from support.random_input import seeds
+from support.random_input.redis_commands import looked_at_arguments_first
+from support.clients.resp import encode
 
 SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)
 SESSIONS = int(os.environ.get("POSTERN_REDIS_SESSIONS", "250"))

@@ -1,6 +1,6 @@
 """Random sessions with the door and with Debian's redis-server: the same replies, in RESP2 and RESP3.
 
-The allowed differences are in support/redis_commands.py: orders of sets, random choices, times, and whether a missing
+The allowed differences are in support/random_input/redis_commands.py: orders of sets, random choices, times, and whether a missing
 key or bad arguments are reported first. SEED=N chooses other sessions, POSTERN_REDIS_COMMANDS=N makes them longer.
 """
 import concurrent.futures
@@ -12,8 +12,8 @@ import threading
 
 import pymysql
 import pytest
-from support import seeds
-from support.redis_commands import (
+from support.random_input import seeds
+from support.random_input.redis_commands import (
     SHAPES,
     Commands,
     is_late_errno,
@@ -22,7 +22,7 @@ from support.redis_commands import (
     plain,
     same_replies_of,
 )
-from support.resp import Error, decode, encode
+from support.clients.resp import Error, decode, encode
 from support.waiting import until
 
 COMMANDS = int(os.environ.get("POSTERN_REDIS_COMMANDS", "1500"))

@@ -10,8 +10,8 @@ import socket
 import threading
 
 import pytest
-from support import seeds
-from support.resp import decode, encode
+from support.random_input import seeds
+from support.clients.resp import decode, encode
 from support.waiting import until
 
 SERVER_OPTIONS = ("--redis-threads=3",)

@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from support.resp import Client, encode
+from support.clients.resp import Client, encode
 from support.waiting import until
 
 LINE = re.compile(rb"\+(\d+\.\d{6}) \[(\d+) (lua|127\.0\.0\.1:\d+)\]((?: \"(?:[^\"\\]|\\.)*\")+)\r\n")

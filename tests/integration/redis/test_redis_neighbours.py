@@ -7,9 +7,9 @@ import os
 import random
 import threading
 
-from support import seeds
+from support.random_input import seeds
 from support.replica import catch_up, follow
-from support.resp import encode
+from support.clients.resp import encode
 
 # Each binlog event contains only the changed columns.
 SERVER_OPTIONS = (

@@ -8,9 +8,9 @@ import traceback
 
 import pytest
 
-from support import seeds
-from support.no_memory import failing  # noqa: F401
-from support.resp import Client, Error, decode, encode
+from support.random_input import seeds
+from support.faults.no_memory import failing  # noqa: F401
+from support.clients.resp import Client, Error, decode, encode
 from support.waiting import until
 
 SECONDS = float(os.environ.get("POSTERN_SECONDS", "8"))

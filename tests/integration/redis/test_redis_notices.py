@@ -3,7 +3,7 @@ import itertools
 import time
 
 import pytest
-from support.resp import decode, encode
+from support.clients.resp import decode, encode
 from support.waiting import until
 
 SERVER_OPTIONS = ("--innodb-flush-log-at-trx-commit=0",)

@@ -7,8 +7,8 @@ import os
 import random
 
 import pytest
-from support import seeds
-from support.redis_commands import (
+from support.random_input import seeds
+from support.random_input.redis_commands import (
     OF_ARGUMENTS,
     SHAPES,
     Commands,
@@ -17,7 +17,7 @@ from support.redis_commands import (
     plain,
     same_replies_of,
 )
-from support.resp import Error, decode, encode
+from support.clients.resp import Error, decode, encode
 
 SCRIPTS = int(os.environ.get("POSTERN_REDIS_SCRIPTS", "250"))
 SEED = seeds.chosen(1)

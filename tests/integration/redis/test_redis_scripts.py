@@ -12,9 +12,9 @@ import threading
 import time
 
 import pytest
-from support import seeds
-from support.redis_scripts import COMMANDS, ERRORS, LIBRARIES, VALUES
-from support.resp import Client, decode, encode
+from support.random_input import seeds
+from support.random_input.redis_scripts import COMMANDS, ERRORS, LIBRARIES, VALUES
+from support.clients.resp import Client, decode, encode
 from support.waiting import until
 
 SCRIPTS = int(os.environ.get("POSTERN_REDIS_SCRIPTS", "400"))

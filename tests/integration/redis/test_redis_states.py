@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from support.resp import encode
+from support.clients.resp import encode
 from support.waiting import until
 
 ROWS = 300

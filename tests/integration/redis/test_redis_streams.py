@@ -2,7 +2,7 @@
 import json
 import threading
 
-from support.resp import decode, encode
+from support.clients.resp import decode, encode
 from support.server import ROOT, sandbox
 from support.waiting import until
 

@@ -7,8 +7,8 @@ import contextlib
 import random
 import threading
 
-from support import seeds
-from support.resp import Client, Error
+from support.random_input import seeds
+from support.clients.resp import Client, Error
 from support.waiting import until
 
 SEED = seeds.chosen(1)

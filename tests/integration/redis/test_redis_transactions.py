@@ -4,9 +4,9 @@ import random
 import threading
 
 import pytest
-from support import resp
+from support.clients import resp
 from support.replica import catch_up, follow
-from support.resp import encode
+from support.clients.resp import encode
 from support.server import Server
 from support.waiting import until
 

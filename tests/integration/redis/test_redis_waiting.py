@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from support.resp import blocked, decode, encode
+from support.clients.resp import blocked, decode, encode
 from support.waiting import until
 
 SERVER_OPTIONS = ("--redis-threads=3",)

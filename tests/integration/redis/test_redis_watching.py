@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from support.resp import Error
+from support.clients.resp import Error
 from support.waiting import until
 
 

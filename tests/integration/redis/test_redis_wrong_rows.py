@@ -2,7 +2,7 @@
 or the key's type is wrong. Every command gets a complete reply soon; a refused one has changed nothing; and the key can
 be deleted."""
 import pytest
-from support.resp import Error, decode, encode
+from support.clients.resp import Error, decode, encode
 
 SERVER_OPTIONS = (
     "--innodb-flush-log-at-trx-commit=0",

@@ -9,12 +9,12 @@ import random
 
 import pymysql
 import pytest
-from support import seeds
+from support.random_input import seeds
 from support.both_ports import SIDES, alike, fast, filled, pair, same_tables
 from support.both_ports import served  # noqa: F401
 from support.changing_tables import SCENES
-from support.planned_once import is_ordered, packets
-from support.sql_session import in_text
+from support.random_input.planned_once import is_ordered, packets
+from support.clients.sql_session import in_text
 
 ROUNDS = int(os.environ.get("ROUNDS") or 2)
 STATEMENTS = 200

@@ -1,7 +1,7 @@
 """Values that statements compute from their own values and from the time: sums, NOW(), NOW() - INTERVAL 1 DAY. Workers
 write and compare them as the server's own port does. test_random_writes.py includes random ones."""
 import pytest
-from support import sql_session
+from support.clients import sql_session
 from support.both_ports import ask, fast, filled, learnt, on_door, pair, same_tables
 from support.both_ports import served  # noqa: F401
 

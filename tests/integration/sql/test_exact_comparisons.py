@@ -2,7 +2,7 @@
 import random
 
 import pytest
-from support import sql_wire
+from support.clients import sql_wire
 from support.server import STEADY_PLANS
 
 COLUMNS = {

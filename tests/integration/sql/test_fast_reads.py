@@ -7,9 +7,9 @@ import contextlib
 import itertools
 
 import pytest
-from support import sql_session
+from support.clients import sql_session
 from support.server import STEADY_PLANS
-from support.sql_session import Session
+from support.clients.sql_session import Session
 
 TABLES = (
     "CREATE OR REPLACE TABLE users (id INT PRIMARY KEY, name VARCHAR(40), mail VARCHAR(60) COLLATE utf8mb4_general_ci,"

@@ -1,8 +1,8 @@
 """Literals as drivers and people write them, in lookups by key, in walks and in plans: workers answer them if they can,
 and always as the server's own port does."""
 import pytest
-from support.planned_once import assert_alike, fast, plain, sessions  # noqa: F401
-from support.random_selects import TABLES
+from support.random_input.planned_once import assert_alike, fast, plain, sessions  # noqa: F401
+from support.random_input.random_selects import TABLES
 from support.waiting import until
 
 LOOKUP = "SELECT name, born FROM person WHERE id = {}"

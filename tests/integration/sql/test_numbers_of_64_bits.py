@@ -1,8 +1,8 @@
 """Numbers of 19 and 20 digits, like snowflake ids and hashes: written, read and planned with, at both ports."""
 import pytest
-from support import sql_session
+from support.clients import sql_session
 from support.server import STEADY_PLANS
-from support.sql_session import Session
+from support.clients.sql_session import Session
 
 NUMBERS = (
     "999999999999999999",

@@ -3,8 +3,8 @@ the server's own port answers, also if the client gets column metadata only when
 import contextlib
 
 import pytest
-from support import sql_session
-from support.prepared import Client, Execute, Prepare
+from support.clients import sql_session
+from support.clients.prepared import Client, Execute, Prepare
 from support.server import STEADY_PLANS
 
 CACHED = sql_session.CACHE_METADATA | sql_session.EXTENDED_METADATA

@@ -3,7 +3,7 @@ import contextlib
 import threading
 
 import pytest
-from support.sql_session import Session
+from support.clients.sql_session import Session
 from support.waiting import until
 
 COLUMNS = "FORM, DATABASE_NAME, KIND, TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, STATE, REASON, HITS"

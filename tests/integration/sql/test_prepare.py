@@ -9,8 +9,9 @@ import random
 import time
 
 import pytest
-from support import seeds, sql_session
-from support.prepared import CURSOR, LATER, Client, Close, Command, Execute, LongData, Other, Prepare, Reset
+from support.clients import sql_session
+from support.random_input import seeds
+from support.clients.prepared import CURSOR, LATER, Client, Close, Command, Execute, LongData, Other, Prepare, Reset
 from support.server import STEADY_PLANS
 from support.waiting import until
 

@@ -8,9 +8,10 @@ import os
 import random
 
 import pytest
-from support import seeds, sql_session
+from support.clients import sql_session
+from support.random_input import seeds
 from support.server import STEADY_PLANS
-from support.sql_session import Session
+from support.clients.sql_session import Session
 
 ROUNDS = int(os.environ.get("ROUNDS") or 40)
 READS = 25

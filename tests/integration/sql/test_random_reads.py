@@ -11,9 +11,10 @@ import threading
 import time
 
 import pytest
-from support import random_values, seeds, sql_session
+from support.clients import sql_session
+from support.random_input import random_values, seeds
 from support.server import STEADY_PLANS
-from support.sql_session import Session
+from support.clients.sql_session import Session
 from support.waiting import until
 
 SECONDS = int(os.environ.get("SECONDS") or 4)

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from support.mc import map_table
+from support.clients.mc import map_table
 from support.server import BUILD, ROOT
 
 ROWS = 1000

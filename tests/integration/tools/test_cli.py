@@ -12,7 +12,8 @@ import time
 import xml.etree.ElementTree
 
 import pytest
-from support import cli, sql_wire
+from support import cli
+from support.clients import sql_wire
 from support.server import ROOT
 from support.waiting import until
 

@@ -5,7 +5,8 @@ import socket
 
 import pymysql
 import pytest
-from support import cli, sql_wire
+from support import cli
+from support.clients import sql_wire
 from support.server import ROOT
 
 

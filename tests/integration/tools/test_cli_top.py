@@ -7,7 +7,8 @@ import select
 import subprocess
 
 import pytest
-from support import cli, sql_wire
+from support import cli
+from support.clients import sql_wire
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,8 @@
 import json
 
 import pytest
-from support import cli, sql_wire
+from support import cli
+from support.clients import sql_wire
 from support.server import ROOT
 
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import hs, libraries, mc
+from support.clients import hs, libraries, mc
 from support.server import BUILD, ROOT
 from support.waiting import until
 

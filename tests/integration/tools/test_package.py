@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import packages
+from support.clients import packages
 from support.server import BUILD, ROOT, SERVER_DIR, parse_env
 
 SETTINGS = parse_env((SERVER_DIR / "server.env").read_text())

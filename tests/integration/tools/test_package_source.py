@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from support import packages
+from support.clients import packages
 from support.server import ROOT
 
 PROGRAM = ROOT / "packaging/source/postern-build"

@@ -10,7 +10,7 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
-from support import hs
+from support.clients import hs
 from support.server import SANDBOX, parse_env, sandbox
 from support.waiting import until
 

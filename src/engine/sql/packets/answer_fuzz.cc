@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/sql/packets/answer.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::sql {
 namespace {

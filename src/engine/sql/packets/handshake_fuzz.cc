@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "engine/sql/packets/handshake.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::sql {
 namespace {

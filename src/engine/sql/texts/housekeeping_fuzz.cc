@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/sql/texts/housekeeping.h"
-#include "support/fuzzing.h"
+#include "support/unit/fuzzing.h"
 
 namespace postern::sql {
 namespace {
