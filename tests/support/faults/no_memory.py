@@ -4,9 +4,9 @@ import os
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
-from support.server import ROOT
 from support.waiting import until
 
 
@@ -15,7 +15,7 @@ class Failing:
 
     def __init__(self, directory):
         self.library = directory / "no_memory.so"
-        source = ROOT / "tests" / "support" / "no_memory.c"
+        source = Path(__file__).with_suffix(".c")
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", self.library, source], check=True)
         self.file = directory / "control"
         self.file.write_bytes(bytes(4096))

@@ -4,14 +4,13 @@ import mmap
 import os
 import struct
 import subprocess
-
-from support.server import ROOT
+from pathlib import Path
 
 
 class Disk:
     def __init__(self, directory):
         self.library = directory / "slow_disk.so"
-        source = ROOT / "tests" / "support" / "slow_disk.c"
+        source = Path(__file__).with_suffix(".c")
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-pthread", "-o", self.library, source], check=True)
         self.file = directory / "control"
         self.file.write_bytes(bytes(4096))
