@@ -141,3 +141,30 @@ def test_prepared(pages):
             ask(sessions, "UPDATE page SET title = ? WHERE id = ?", (f"t{chance.random()}", id_))
     assert fast(pages) > before + 60
     same_tables(pages, {"page": ROWS})
+
+
+@pytest.mark.parametrize(
+    "names", ["SET NAMES binary", "SET collation_connection = binary", "SET character_set_client = binary"]
+)
+def test_texts_without_a_character_set(pages, names):
+    """To the server such a text is the sixteen bytes of a UUID: one of 36 letters finds no row."""
+    chance = random.Random(names)
+    sessions = pair(pages)
+    rows = known(pages)
+    forms = (
+        "SELECT title FROM page WHERE id = {}",
+        "UPDATE page SET title = 'again' WHERE id = {}",
+        "DELETE FROM page WHERE id = {}",
+    )
+    for form in forms:
+        for _ in range(4):
+            ask(sessions, form.format(as_usual(chance.choice(rows)[0])))
+    ask(sessions, names)
+    for form in forms:
+        for _ in range(4):
+            id_ = chance.choice(rows)[0]
+            for text in ("'" + "a" * 16 + "'", as_usual(id_), repr(id_.hex)):
+                ask(sessions, form.format(text))
+                ask(sessions, "SHOW WARNINGS")
+            ask(sessions, form.format("?"), (str(id_),))
+    same_tables(pages, {"page": ROWS})

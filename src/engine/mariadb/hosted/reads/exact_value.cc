@@ -38,6 +38,13 @@ bool store_unicode(Field &field, Exact exact, Bytes text) {
          field.store(text.data(), text.size(), charset) == 0;
 }
 
+/// A text without a character set is the sixteen bytes of a UUID, or none.
+bool store_uuid(THD *thd, Field &field, Bytes text) {
+  const bool is_binary =
+      thd->variables.collation_connection == &my_charset_bin || thd->variables.character_set_client == &my_charset_bin;
+  return !is_binary && sql::is_plain_uuid(text) && field.store(text.data(), text.size(), &my_charset_latin1) == 0;
+}
+
 bool store_time(Field &field, Bytes text, bool with_time) {
   const bool is_plain = with_time ? sql::is_plain_datetime(text, field.decimals()) : sql::is_plain_date(text);
   return is_plain && field.store(text.data(), text.size(), &my_charset_latin1) == 0;
@@ -85,9 +92,7 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
       const bool is_literal = is_text || (is_bytes && value.spelling() == Value::Spelling::binary);
       return is_literal && store_text(thd, field, exact, value);
     }
-    case Exact::uuid:
-      return is_text && sql::is_plain_uuid(value.bytes()) &&
-             field.store(value.bytes().data(), value.bytes().size(), &my_charset_latin1) == 0;
+    case Exact::uuid: return is_text && store_uuid(thd, field, value.bytes());
     case Exact::date:
     case Exact::datetime:
       if (is_written) return store_written_time(field, exact, kind, inside);
