@@ -153,3 +153,26 @@ def test_handler_calls_of_written_ranges(plain):  # noqa: F811  pylint: disable=
                 counted.append(sql_session.without_remarks(calls(session)))
             assert counted[0] == counted[1], (test, values)
         assert fast(plain) - before >= 8, test
+
+
+@pytest.mark.parametrize("order", ["d", "a DESC, id DESC"])
+def test_ranges_that_statistics_take_for_empty(plain, order):  # noqa: F811  pylint: disable=redefined-outer-name
+    """One value is then found by no range, and the next values are not written into what the optimizer made of it."""
+    fill(plain, "int", False, "KEY k (a)")
+    plain.execute(
+        "SET use_stat_tables = PREFERABLY",
+        "ANALYZE TABLE ranged PERSISTENT FOR ALL",
+        "UPDATE mysql.index_stats SET avg_frequency = 0.7 WHERE table_name = 'ranged' AND index_name = 'k'"
+        " AND prefix_arity = 1",
+        "FLUSH TABLES",
+        database="test",
+    )
+    pair = sessions(plain)
+    before = fast(plain)
+    for ends in ((1, 5), (1, 5), (1, 5), (2, 6), (3, 3), (1, 5), (10, 15), (3, 3), (3, 3), (1, 4)):
+        text = (
+            f"SELECT id, a, b + 1 FROM ranged FORCE INDEX (k) WHERE a BETWEEN {ends[0]} AND {ends[1]} ORDER BY {order}"
+        )
+        assert_alike(text, pair)
+    assert fast(plain) > before + 3
+    plain.execute("DELETE FROM mysql.index_stats WHERE table_name = 'ranged'")

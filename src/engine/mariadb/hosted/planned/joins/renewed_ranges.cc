@@ -100,8 +100,11 @@ bool RenewedRanges::remake(THD *thd, RangedRead &one) {
   const auto found =
       select.test_quick_select(thd, only, 0, HA_POS_ERROR, true, true, false, true, Item_func::BITMAP_NONE);
   select.cond = condition;
-  if (found != SQL_SELECT::OK || select.quick == nullptr || select.quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE)
+  if (found != SQL_SELECT::OK || select.quick == nullptr || select.quick->get_type() != QUICK_SELECT_I::QS_TYPE_RANGE) {
+    // By statistics of no rows it makes ranges that are not to be read, and rewrite() has not seen.
+    select.set_quick(nullptr);
     return false;
+  }
   one.keys.compare(thd, static_cast<QUICK_RANGE_SELECT &>(*select.quick));
   if (!one.down_by) return true;
   if (one.downwards == nullptr) one.downwards = std::make_unique<PlanMemory>(block_of_lists);
@@ -109,9 +112,8 @@ bool RenewedRanges::remake(THD *thd, RangedRead &one) {
   MEM_ROOT *const usual = std::exchange(thd->mem_root, &one.downwards->root);
   QUICK_SELECT_I *const reversed = select.quick->make_reverse(*one.down_by);
   thd->mem_root = usual;
-  if (reversed == nullptr) return false;
   select.set_quick(reversed);
-  return true;
+  return reversed != nullptr;
 }
 
 }  // namespace postern::mariadb
