@@ -38,6 +38,7 @@ class Chooser {
   Chooser(const IndexedRead &read, const TableIndexes &table) : read_(read), table_(table) {}
   std::optional<NoIndex> choose(IndexChoice &choice) const;
   bool find_others(const IndexChoice &chosen, std::vector<IndexChoice> &others) const;
+  bool may_contradict(const IndexChoice &chosen) const;
 
  private:
   bool try_index(uint32_t at, Candidate &candidate) const;
@@ -54,10 +55,12 @@ class Chooser {
   static bool is_better(const Candidate &one, const Candidate &other);
   bool reads_far_more_than_another(const Candidate &candidate) const;
   bool locks_what_it_finds(const Candidate &candidate) const;
+  bool equalities_may_contradict() const;
   bool has_plain_keys(const IndexChoice &choice) const;
   bool takes_all_of_its_parts(const IndexChoice &choice) const;
   bool covers(const Index &index) const;
   bool has_servers_order(const Candidate &candidate) const;
+  bool has_rivals(const Candidate &candidate) const;
 
   uint16_t find_condition(uint16_t column, FormTest test, const std::vector<uint16_t> &taken) const;
   bool is_fixed(uint16_t column) const;
@@ -248,12 +251,40 @@ bool Chooser::has_all_rows(const Candidate &candidate) const {
   return true;
 }
 
-/// Whether it reads, and so locks, only rows that the statement selects: the server unlocks some of the others.
+/// Whether it reads, and so locks, only rows that the statement selects, by the server's index: the server unlocks some
+/// of the others. A read that is left to the server after its second row, for its order, keeps the locks of these.
 bool Chooser::locks_what_it_finds(const Candidate &candidate) const {
+  if (equalities_may_contradict()) return false;
   if (candidate.way == ReadWay::one) return true;
   return !candidate.ties && !read_.exists && !read_.counts &&
          candidate.parts.size() + candidate.range.size() == read_.conditions.size() &&
-         std::ranges::none_of(candidate.range, [this](uint16_t at) { return test(at) == FormTest::like; });
+         std::ranges::none_of(candidate.range, [this](uint16_t at) { return test(at) == FormTest::like; }) &&
+         !has_rivals(candidate) && (!read_.order.empty() || has_servers_order(candidate));
+}
+
+/// Whether another condition is on a column that equals a value. For a SELECT the server puts the value there, and
+/// finds what is never true before it locks the row.
+bool Chooser::equalities_may_contradict() const {
+  return std::ranges::any_of(read_.conditions, [this](const IndexedRead::Condition &one) {
+    const bool equals = one.test == FormTest::equal || one.test == FormTest::null ||
+                        ((one.test == FormTest::in || one.test == FormTest::tuple) && one.values == 1);
+    return equals && std::ranges::count(read_.conditions, one.column, &IndexedRead::Condition::column) > 1;
+  });
+}
+
+/// Two bounds that `chosen` walks between are known when their values are.
+bool Chooser::may_contradict(const IndexChoice &chosen) const {
+  const auto is_indexed = [this](uint16_t column) {
+    return std::ranges::any_of(table_.indexes, [column](const Index &index) {
+      return std::ranges::find(index.parts, column, &TableIndexes::Part::column) != index.parts.end();
+    });
+  };
+  return std::ranges::any_of(read_.conditions, [&](const IndexedRead::Condition &one) {
+    const auto times = std::ranges::count(read_.conditions, one.column, &IndexedRead::Condition::column);
+    const auto bounds =
+        std::ranges::count_if(chosen.range, [&](uint16_t at) { return read_.conditions[at].column == one.column; });
+    return times > 1 && times != bounds && is_indexed(one.column);
+  });
 }
 
 /// Whether no other condition is on the columns that it uses, or on the next one: the server would use it, too.
@@ -286,13 +317,17 @@ bool Chooser::find_others(const IndexChoice &chosen, std::vector<IndexChoice> &o
     // also where a hint does not allow the primary key itself.
     if (is_clustered(at)) return false;
     if (!index.is_plain || !index.is_allowed) continue;
-    if (is_clustered(chosen.index)) return false;
+    // A row costs less there, but no index finds less than one.
+    if (is_clustered(chosen.index) && chosen.way != ReadWay::one) return false;
     Candidate other;
     other.way = ReadWay::walk;
     other.index = at;
     find_parts(index, other);
     end_at_list(other);
     find_range(index, other);
+    // The appended primary key bounds it, too.
+    const size_t used = other.parts.size() + (other.range.empty() ? 0 : 1);
+    if (used == index.parts.size() && is_clustered(chosen.index)) return false;
     const bool by_pattern =
         std::ranges::any_of(other.range, [this](uint16_t one) { return test(one) == FormTest::like; });
     if (by_pattern || (other.parts.empty() && other.range.empty()) || !takes_all_of_its_parts(other) ||
@@ -354,13 +389,18 @@ bool Chooser::has_servers_order(const Candidate &candidate) const {
   const bool all_fixed = candidate.parts.size() == table_.indexes[candidate.index].parts.size() &&
                          candidate.range.empty() && !has_list(candidate);
   if ((!is_clustered(candidate.index) && !all_fixed) || table_.is_partitioned) return false;
+  return !has_rivals(candidate);
+}
+
+/// Whether the server may read by another index than the clustered one.
+bool Chooser::has_rivals(const Candidate &candidate) const {
   for (uint32_t at = 0; at < table_.indexes.size(); ++at) {
     if (at == candidate.index || is_clustered(at)) continue;
     const Index &other = table_.indexes[at];
     const auto is_first = [&](uint16_t column) { return column == other.parts[0].column; };
-    if (covers(other) || std::ranges::any_of(read_.conditions, is_first, &IndexedRead::Condition::column)) return false;
+    if (covers(other) || std::ranges::any_of(read_.conditions, is_first, &IndexedRead::Condition::column)) return true;
   }
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -372,6 +412,10 @@ std::optional<NoIndex> choose_index(const IndexedRead &read, const TableIndexes 
 bool find_others(const IndexedRead &read, const TableIndexes &table, const IndexChoice &chosen,
                  std::vector<IndexChoice> &others) {
   return Chooser(read, table).find_others(chosen, others);
+}
+
+bool may_contradict(const IndexedRead &read, const TableIndexes &table, const IndexChoice &chosen) {
+  return Chooser(read, table).may_contradict(chosen);
 }
 
 }  // namespace postern::sql

@@ -99,10 +99,13 @@ enum class NoIndex : uint8_t {
 /// Why no index serves; nullopt: `choice` is set.
 std::optional<NoIndex> choose_index(const IndexedRead &read, const TableIndexes &table, IndexChoice &choice);
 
-/// For an UPDATE or a DELETE by `chosen`, a walk that also passes rows that are not changed: the walks of other indexes
-/// that the server weighs against it, also of indexes of prefixes, to count their rows. False: some are not known, or
-/// the server reads another part of `chosen`.
+/// For an UPDATE or a DELETE by `chosen`: the walks of other indexes that the server weighs against it, also of indexes
+/// of prefixes, to count their rows. False: some are not known, or the server reads another part of `chosen`.
 bool find_others(const IndexedRead &read, const TableIndexes &table, const IndexChoice &chosen,
                  std::vector<IndexChoice> &others);
+
+/// For an UPDATE or a DELETE by `chosen`: whether conditions on a column may contradict each other. If any index has
+/// that column the server finds it before it locks a row.
+bool may_contradict(const IndexedRead &read, const TableIndexes &table, const IndexChoice &chosen);
 
 }  // namespace postern::sql

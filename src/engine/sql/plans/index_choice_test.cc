@@ -271,6 +271,29 @@ TEST_F(IndexChoiceTest, LocksAreForWalksThatMeetWantedRowsOnly) {
   EXPECT_EQ(choose(table_with({index_on({a})})), std::nullopt);
 }
 
+TEST_F(IndexChoiceTest, NothingIsLockedWhereAnotherIndexMayServeOrTheOrderIsUnsure) {
+  read.locks = true;
+  read.columns = {id, c};
+  where(id, FormTest::in, 2);
+  EXPECT_EQ(choose(table_with({index_on({a})})), std::nullopt);
+  EXPECT_EQ(choose(table_with({index_on({id, b})})), NoIndex::locks_others);
+  EXPECT_EQ(choose(table_with({index_on({c})})), NoIndex::locks_others);  // which has all columns
+  read.conditions = {{a, FormTest::in, 2}};
+  EXPECT_EQ(choose(table_with({index_on({a})})), NoIndex::locks_others);
+  read.conditions = {{id, FormTest::equal, 1}};
+  EXPECT_EQ(choose(table_with({index_on({id, b})})), std::nullopt);
+}
+
+TEST_F(IndexChoiceTest, NothingIsLockedWhereAnEqualityMayBeContradicted) {
+  read.locks = true;
+  where(id);
+  where(b, FormTest::greater);
+  where(b, FormTest::less);
+  EXPECT_EQ(choose(table_with({})), std::nullopt);
+  where(b, FormTest::in, 1);
+  EXPECT_EQ(choose(table_with({})), NoIndex::locks_others);
+}
+
 class OtherWalksTest : public IndexChoiceTest {
  protected:
   bool find(const TableIndexes &table) {
@@ -307,6 +330,36 @@ TEST_F(OtherWalksTest, TheServerMayUseAConditionOnThePrimaryKeyWithEachIndex) {
   TableIndexes table = table_with({index_on({a})});
   table.indexes[*table.primary].is_allowed = false;
   EXPECT_FALSE(find(table));
+}
+
+TEST_F(OtherWalksTest, ARowOfThePrimaryKeyIsWeighedAgainstIndexesThatItDoesNotBound) {
+  where(id);
+  EXPECT_TRUE(find(table_with({index_on({a})})));
+  EXPECT_TRUE(others.empty());
+  where(a);
+  EXPECT_TRUE(find(table_with({index_on({a, b})})));
+  EXPECT_EQ(others.size(), 1);
+  EXPECT_FALSE(find(table_with({index_on({a})})));
+  where(b, FormTest::greater);
+  EXPECT_TRUE(find(table_with({index_on({a, b, c})})));
+  EXPECT_FALSE(find(table_with({index_on({a, b})})));
+}
+
+TEST_F(OtherWalksTest, ConditionsOnAColumnOfAnyIndexMayContradict) {
+  const auto may = [this](const TableIndexes &table) {
+    EXPECT_EQ(choose(table), std::nullopt);
+    return may_contradict(read, table, choice);
+  };
+  where(id);
+  where(b, FormTest::at_least);
+  EXPECT_FALSE(may(table_with({index_on({a, b})})));
+  where(b, FormTest::at_most);
+  EXPECT_TRUE(may(table_with({index_on({a, b})})));
+  EXPECT_FALSE(may(table_with({index_on({a, c})})));
+  read.conditions[0].column = a;
+  EXPECT_FALSE(may(table_with({index_on({a, b})})));
+  where(b, FormTest::unequal);
+  EXPECT_TRUE(may(table_with({index_on({a, b})})));
 }
 
 TEST_F(OtherWalksTest, TheServerUsesMoreOfAnIndexThanAWalkDoes) {

@@ -87,6 +87,7 @@ class Resolution {
   std::optional<WhyNot> run();
   /// After run().
   bool find_others(std::vector<ResolvedRead> &others) const;
+  bool may_contradict() const { return sql::may_contradict(indexed_read(), indexes_of(table_, form_.index), choice_); }
 
  private:
   std::optional<WhyNot> check_table() const;
@@ -208,6 +209,12 @@ bool resolve_others(const ReadForm &form, const TABLE &table, const ResolvedRead
   ResolvedRead read;
   Resolution resolution(form, table, read);
   return !resolution.run() && read.index == chosen.index && resolution.find_others(others);
+}
+
+bool may_contradict(const ReadForm &form, const TABLE &table, const ResolvedRead &chosen) {
+  ResolvedRead read;
+  Resolution resolution(form, table, read);
+  return resolution.run() || read.index != chosen.index || resolution.may_contradict();
 }
 
 bool tests_a_column_twice(const ResolvedRead &read) {

@@ -39,10 +39,14 @@ inline constexpr uint16_t no_field = UINT16_MAX;
 /// table only.
 std::optional<WhyNot> resolve(const ReadForm &form, const TABLE &table, ResolvedRead &read);
 
-/// For a change by `chosen`, a walk that passes rows that are not changed: adds the walks of other indexes that the
-/// server weighs against it. False: some are not known.
+/// For a change by `chosen`: adds the walks of other indexes that the server weighs against it. False: some are not
+/// known.
 bool resolve_others(const ReadForm &form, const TABLE &table, const ResolvedRead &chosen,
                     std::vector<ResolvedRead> &others);
+
+/// For a change by `chosen`: whether conditions on an indexed column may contradict each other, so that the server
+/// locks no row.
+bool may_contradict(const ReadForm &form, const TABLE &table, const ResolvedRead &chosen);
 
 /// Finds the columns that `form` wants. A part of resolve().
 std::optional<WhyNot> resolve_wanted(const ReadForm &form, const TABLE &table, std::vector<uint16_t> &columns);

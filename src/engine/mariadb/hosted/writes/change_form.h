@@ -62,7 +62,10 @@ struct ResolvedChange {
   /// Walks of several indexes that pass rows that are not changed, `rows` the first; else empty. That is made which the
   /// server certainly makes for the execution's values.
   std::vector<ResolvedRead> walks;
-  /// On the server's port another index may find the rows, so that other rows and gaps are locked.
+  /// Without `walks`: `rows` and the walks of other indexes that the server may make instead, and so lock other rows
+  /// and gaps. Under autocommit nobody can distinguish these locks.
+  std::vector<ResolvedRead> rivals;
+  /// On the server's port other rows and gaps may be locked, or none.
   bool may_lock_others = false;
   std::vector<ResolvedAssignment> assignments;
   std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field

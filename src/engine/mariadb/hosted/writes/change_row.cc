@@ -94,8 +94,9 @@ std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
   worker_->lex->sql_command = form_->what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
   // Before the index is opened: to estimate rows of another one InnoDB makes that the handler's index.
-  rows_ = change_->walks.empty() ? &change_->rows : servers_walk();
-  if (rows_ == nullptr) return NotNow::other_index;
+  rows_ = change_->walks.empty() ? &change_->rows : servers_walk(change_->walks);
+  const bool rivals = worker_ == session_ && !change_->rivals.empty();
+  if (rows_ == nullptr || (rivals && servers_walk(change_->rivals) != &change_->rivals[0])) return NotNow::other_index;
   std::optional<NotNow> why = walk_.open(session_, *table_, form_->rows, *rows_, values_);
   if (!why) why = change_all(changed);
   // For an update that no row can meet the server does not say how many rows it has matched.
@@ -110,11 +111,11 @@ std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
   return why;
 }
 
-/// The walk that the server certainly makes for these values, or none. It weighs its cost, which is about a row's for
-/// each row and an eighth for each range, against that of all rows of the table, of the other walks, and of
+/// Of `walks`, the one that the server certainly makes for these values, or none. It weighs its cost, which is about a
+/// row's for each row and an eighth for each range, against that of all rows of the table, of the other walks, and of
 /// intersections of walks that have their rows in the order of the primary key. To search two indexes costs more than
 /// one row, and may cost less than two.
-const ResolvedRead *ChangeRow::servers_walk() {
+const ResolvedRead *ChangeRow::servers_walk(std::span<const ResolvedRead> walks) {
   constexpr uint64_t rows_scanned = 16;  // cost no less than one row by an index
   if ((session_->variables.optimizer_switch & OPTIMIZER_SWITCH_INDEX_MERGE_SORT_INTERSECT) != 0) return nullptr;
   if (compat::has_own_statistics(*table_->s)) return nullptr;  // perhaps of fewer rows, which are scanned
@@ -124,11 +125,11 @@ const ResolvedRead *ChangeRow::servers_walk() {
   uint64_t ranges = 0;
   uint64_t rows_of_others = UINT64_MAX;
   size_t may_intersect = 0;
-  for (const ResolvedRead &walk : change_->walks) {
+  for (const ResolvedRead &walk : walks) {
     if (!walk_.prepare(session_, *table_, form_->rows, walk, values_)) return nullptr;
     if (dives_max != 0 && walk_.ranges() >= dives_max) return nullptr;
     if (walk_.ranges() == 1 && walk.range.empty() && !is_by_prefix(*table_, walk)) ++may_intersect;
-    const uint64_t found = walk_.estimated_rows();
+    const uint64_t found = walk.way == ReadWay::one ? 1 : walk_.estimated_rows();
     rows_of_others = std::min(rows_of_others, std::max(found, rows));
     if (found >= rows) continue;
     best = &walk;
@@ -139,7 +140,7 @@ const ResolvedRead *ChangeRow::servers_walk() {
   table_->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   const uint64_t cost = rows + ranges;
   if (cost * rows_scanned > table_->file->stats.records) return nullptr;
-  if (change_->walks.size() == 1) return best;
+  if (walks.size() == 1) return best;
   if (rows == 1 && ranges == 1) return rows_of_others > 1 ? best : nullptr;
   return may_intersect < 2 && rows_of_others >= 2 * cost ? best : nullptr;
 }

@@ -48,7 +48,7 @@ class ChangeRow {
 
  private:
   std::optional<NotNow> change_old(Changed &changed);
-  const ResolvedRead *servers_walk();
+  const ResolvedRead *servers_walk(std::span<const ResolvedRead> walks);
   std::optional<NotNow> change_all(Changed &changed);
   std::optional<NotNow> lock_all();
   std::optional<NotNow> change_next(Changed &changed);

@@ -156,12 +156,18 @@ bool may_change_several(const ChangeForm &form, const TABLE &table, const Resolv
   return table.s->primary_key >= MAX_KEY || stays(table.s->primary_key);
 }
 
-/// Whether the server's optimizer might find the rows by another index than the keys that the statement names, or by
-/// several: it then locks entries and gaps of that one, but no row that a further condition excludes.
-bool may_lock_others(const ChangeForm &form, const TABLE &table, const ResolvedChange &change) {
-  if (change.rows.filters.empty()) return false;
+/// Finds whether and where the server would lock other rows and gaps than those of the index that the statement names.
+void find_other_locks(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
   std::vector<ResolvedRead> others;
-  return !resolve_others(form.rows, table, change.rows, others) || !others.empty();
+  change.may_lock_others =
+      may_contradict(form.rows, table, change.rows) || !resolve_others(form.rows, table, change.rows, others);
+  if (change.may_lock_others || others.empty()) return;
+  if (change.rows.way == ReadWay::several) {
+    change.may_lock_others = true;
+    return;
+  }
+  change.rivals.push_back(change.rows);
+  change.rivals.insert(change.rivals.end(), others.begin(), others.end());
 }
 
 /// Whether the column's new value may be a duplicate of a third row. The server reports that error after it has
@@ -252,7 +258,7 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
   }
   if (change.rows.way != ReadWay::walk) {
-    change.may_lock_others = may_lock_others(form, table, change);
+    find_other_locks(form, table, change);
     const bool serves = change.rows.way == ReadWay::one || may_change_several(form, table, change, change.rows);
     return serves ? std::nullopt : std::optional(WhyNot::no_index);
   }
@@ -262,7 +268,11 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     return form.rows.conditions[one.condition].test == FormTest::like;
   });
   if (by_pattern) return WhyNot::no_index;
-  if (change.rows.filters.empty()) return std::nullopt;
+  if (change.rows.filters.empty()) {
+    find_other_locks(form, table, change);
+    return std::nullopt;
+  }
+  change.may_lock_others = may_contradict(form.rows, table, change.rows);
   change.walks.push_back(change.rows);
   if (!resolve_others(form.rows, table, change.rows, change.walks)) return WhyNot::no_index;
   const bool any_serves = std::ranges::all_of(
