@@ -113,7 +113,7 @@ def programs(installed, server):
     """The folder of all programs that CMake builds with the library, the page's among them."""
     source = installed.folder / "source"
     source.mkdir()
-    for path in (HERE / "drive.cc", HERE / "checks.cc", ROOT / "tests" / "support" / "json.h"):
+    for path in (HERE / "drive.cc", HERE / "checks.cc", ROOT / "tests" / "support" / "unit" / "json.h"):
         shutil.copy(path, source)
     first, pieces = (text.replace("9999", server.env["HS_PORT_WR"]) for text in page_program())
     (source / "first.cc").write_text(first)

@@ -163,7 +163,7 @@ def test_unix_socket_accounts_go_by_the_peer(sandbox_factory):
         assert login(client, me, "") == UNAUTHORIZED
         assert login(client, me, "x") == UNAUTHORIZED
         assert login(client, "nobodyelse", "") == UNAUTHORIZED
-    from support import hs
+    from support.clients import hs
 
     with hs.Client(server.env["HS_SOCKET"]) as client:
         assert login(client, "nobodyelse", "") == UNAUTHORIZED
