@@ -338,16 +338,26 @@ TEST_F(CrewTest, ClientsMayLeaveWhileTheirStatementLasts) {
 TEST(LastingKinds, AKindIsKnownForAWhileAndAShortStatementIsNoted) {
   LastingKinds kinds;
   EXPECT_TRUE(kinds.may_be_short(7, 0));
-  kinds.note(7, limits::lasting_us_min - 1, 0);
+  kinds.note_short(7);
   EXPECT_TRUE(kinds.may_be_short(7, 1));
-  kinds.note(7, limits::lasting_us_min, 9);
+  EXPECT_FALSE(kinds.is_suspected(7));
+  kinds.note_lasting(7, 9);
   EXPECT_TRUE(kinds.may_be_short(7, 9));
-  kinds.note(7, limits::lasting_us_min, 10);
+  EXPECT_TRUE(kinds.is_suspected(7));
+  EXPECT_FALSE(kinds.is_suspected(8));
+  kinds.note_lasting(7, 10);
   EXPECT_FALSE(kinds.may_be_short(7, 10 + limits::lasting_kind_ms - 1));
   EXPECT_TRUE(kinds.may_be_short(8, 11));
   EXPECT_TRUE(kinds.may_be_short(7, 10 + limits::lasting_kind_ms));
-  kinds.note(7, 1, 10);
+  kinds.note_lasting(7, 10 + limits::lasting_kind_ms);
+  EXPECT_TRUE(kinds.may_be_short(7, 10 + limits::lasting_kind_ms)) << "a single time again";
+  kinds.note_lasting(7, 10 + limits::lasting_kind_ms);
+  EXPECT_FALSE(kinds.may_be_short(7, 10 + limits::lasting_kind_ms));
+  kinds.note_preempted(7);
   EXPECT_TRUE(kinds.may_be_short(7, 10));
+  EXPECT_TRUE(kinds.is_suspected(7));
+  kinds.note_short(7);
+  EXPECT_FALSE(kinds.is_suspected(7));
 }
 
 }  // namespace

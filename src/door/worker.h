@@ -111,7 +111,7 @@ class Worker final : private WaitListener, private WayOut, public Home {
   // worker_statements.cc: statements that the server serves, on this thread or on one of the pool.
   void leave_turn(Connection &connection) override;
   void leave_for_pool(std::unique_ptr<SlowJob> job);
-  void lend_thread(const SlowJob &job);
+  void lend_thread(SlowJob &job);
   void take_thread_back(std::unique_ptr<SlowJob> job, bool alive);
   void take_job_back(std::unique_ptr<SlowJob> job);
   void take_loop_over();

@@ -46,6 +46,7 @@ void Worker::work(void *self, Crew::Member &me) {
         return;
     }
     if (!alive) job->connection->die();
+    worker.statements_here_.note_end_elsewhere(*job);
     send_home(std::move(job));
     if (!crew.stand_by(me)) return;
     worker.take_loop_over();
@@ -104,11 +105,11 @@ void Worker::leave_for_pool(std::unique_ptr<SlowJob> job) {
 }
 
 /// From here until take_thread_back() the thread belongs to the session.
-void Worker::lend_thread(const SlowJob &job) {
+void Worker::lend_thread(SlowJob &job) {
   const Prospect &prospect = job.prospect;
   if (prospect.wants_tables) tables_.give_up(*executor_);
   else if (tables_.are_held()) tables_.rest(*executor_, now_ms_);
-  statements_here_.begin(job, prospect.kind);
+  statements_here_.begin(job);
   permit_.give_back();
   sibling_.pause_turn();
   executor_->leave_thread();
@@ -120,7 +121,7 @@ void Worker::take_thread_back(std::unique_ptr<SlowJob> job, bool alive) {
   const int64_t now_us = clock_us();
   now_ms_ = now_us / 1000;
   connections_.set_time(now_ms_);
-  statements_here_.end(now_us);
+  statements_here_.end(*job, now_us);
   counters_.add(Counter::statements_served);
   counters_.add(Counter::bytes_received, job->by_server.received);
   counters_.add(Counter::bytes_sent, job->by_server.sent);
@@ -143,7 +144,7 @@ void Worker::take_job_back(std::unique_ptr<SlowJob> job) {
 /// The loop has moved to this thread. The connection with the statement under way comes back by the inbox.
 void Worker::take_loop_over() {
   executor_->enter_thread();
-  statements_here_.end(clock_us());
+  statements_here_.note_moved(clock_us());
   // If the session has ended by now, its socket has left the poller. A new socket of the same number is not in it yet.
   poller_.remove(statements_here_.fd());
   if (tables_.look_ms() != 0) tables_.rest(*executor_, now_ms_);  // the statement may have waited for them

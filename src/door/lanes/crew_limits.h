@@ -17,7 +17,7 @@ inline constexpr int64_t lone_look_us = 5'000;
 /// Milliseconds after which the loop moves even without an event: other clients have timeouts, and the statement may
 /// wait for a table that the worker keeps.
 inline constexpr int lasting_ms_max = 20;
-/// Statements of a kind that lasted so long twice in a row go to the pool for a while; then one is tried again.
+/// Statements of a kind that lasted so long twice in a row go to the pool for a while, and are tried again then.
 inline constexpr int64_t lasting_us_min = 500;
 inline constexpr int64_t lasting_kind_ms = 1'000;
 /// Statements that may wait to be served by a worker; more go to the pool.

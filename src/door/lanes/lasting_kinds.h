@@ -19,18 +19,30 @@ class LastingKinds {
     const Entry &entry = entries_[kind % entries_.size()];
     return entry.kind != kind || entry.times < times_min || now_ms >= entry.until_ms;
   }
-  void note(uint64_t kind, int64_t took_us, int64_t now_ms) {
+  /// Whether the last statement of that kind lasted, by the clock.
+  bool is_suspected(uint64_t kind) const {
+    const Entry &entry = entries_[kind % entries_.size()];
+    return entry.kind == kind && entry.times != 0;
+  }
+  void note_lasting(uint64_t kind, int64_t now_ms) {
     Entry &entry = entries_[kind % entries_.size()];
-    const bool known = entry.kind == kind;
-    if (took_us >= limits::lasting_us_min) {
-      entry = {kind, now_ms + limits::lasting_kind_ms, known ? std::min(entry.times + 1, times_min) : 1};
-    } else if (known) {
-      entry.times = 0;
-    }
+    // When a kind is tried again the first time counts as little as before: its thread had other work meanwhile.
+    const bool is_tried_again = entry.times == times_min && now_ms >= entry.until_ms;
+    const int times = entry.kind == kind && !is_tried_again ? std::min(entry.times + 1, times_min) : 1;
+    entry = {kind, now_ms + limits::lasting_kind_ms, times};
+  }
+  void note_short(uint64_t kind) {
+    Entry &entry = entries_[kind % entries_.size()];
+    if (entry.kind == kind) entry.times = 0;
+  }
+  /// A statement that was noted as lasting only waited for a processor. The kind stays suspected.
+  void note_preempted(uint64_t kind) {
+    Entry &entry = entries_[kind % entries_.size()];
+    if (entry.kind == kind) entry.times = 1;
   }
 
  private:
-  /// How often in a row a kind must last: a single time may be due to other load on the machine.
+  /// How often in a row a kind must last: the first time may be due to tables that are not open yet.
   static constexpr int times_min = 2;
 
   struct Entry {

@@ -15,6 +15,7 @@
 #include "contract/server_session.h"
 #include "door/connections/connection.h"
 #include "door/lanes/home.h"
+#include "door/lanes/thread_use.h"
 
 namespace postern::door {
 
@@ -34,6 +35,7 @@ struct SlowJob {
   bool wrote = false;         ///< its thread has counted it as one that writes
   int row_wait_ms = 0;        ///< how long it may wait for a row
   Prospect prospect{};        ///< of a statement that the server serves; logins have none
+  ThreadUse use{};            ///< of a statement on a worker's thread, if its kind is suspected to last
   Traffic by_server{};        ///< the client's bytes that the server sent and received for its last statement
 
   // Neighbours in a JobQueue.
