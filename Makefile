@@ -171,8 +171,8 @@ part-tests:
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
 # should not fail for an older fault, nor on a faster machine. The other servers are fetched while the compiler works;
-# tests that need one wait for it, and try again if that failed. From nothing it compiles each room's files together, in
-# half the time; a build that is there stays as it was configured. If no mirror has 11.8 or MySQL completely, tools/server
+# tests that need one wait for it, and try again if that failed. From nothing it compiles each room's files
+# together, which is less work; a build that is there stays as it was configured. If no mirror has 11.8 or MySQL completely, tools/server
 # says so, and its tests are left out. Beside steps that mostly wait, others use the processors: their output follows.
 TIMED := scripts/timed
 test:

@@ -5,7 +5,9 @@
 
 namespace postern::mariadb {
 
+/// Freed with it. Used by one thread at a time.
 struct PlanMemory {
+  /// `block`: bytes that it takes at once.
   explicit PlanMemory(size_t block = 16384) { init_alloc_root(PSI_NOT_INSTRUMENTED, &root, block, 0, MYF(0)); }
   ~PlanMemory() { free_root(&root, MYF(0)); }
   PlanMemory(const PlanMemory &) = delete;

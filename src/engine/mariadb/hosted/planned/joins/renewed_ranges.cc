@@ -12,7 +12,7 @@ namespace {
 
 /// Statistics of the index are enough for ranges that have been chosen.
 constexpr ulong equal_ranges_counted = 1;
-constexpr size_t block_of_lists = 512;
+constexpr size_t block_of_lists = 512;  // bytes
 
 /// With it the optimizer finds ranges as where the plan was made.
 class AsPlanned {
