@@ -33,10 +33,12 @@ void Refresh::Reading::done(const Outcome &outcome) {
   read.failure = outcome.failure;
   if (read.failure != Failure::none)
     read.message = outcome.message.empty() ? failure_text(read.failure) : outcome.message;
+  ended = true;
 }
 
 void Refresh::Reading::restart() {
   read = {};
+  ended = false;
 }
 
 Refresh::Refresh(ConfigTables &config, bool claimed)
@@ -75,8 +77,9 @@ void Refresh::add_to(Batch &batch) {
 void Refresh::publish(int64_t now_ms) {
   std::vector<MappingTable> read;
   for (size_t i = 0; i < config_.tables().size(); ++i) {
-    Table &table = tables_[i];
-    MappingTable &what = table.opened.read.there() ? table.found.read : table.opened.read;
+    Reading &last = tables_[i].last();
+    if (!last.ended) return;
+    MappingTable &what = last.read;
     if (!what.there()) what.rows.clear();
     // The rows of the last read stay.
     if (what.passing() && config_.generation() != 0) return;

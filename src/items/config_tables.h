@@ -83,7 +83,7 @@ class Refresh {
 
   /// Adds its ops, without an identity.
   void add_to(Batch &batch);
-  /// The ops are done.
+  /// Nothing, unless all ops are done: a table that was not read is not an empty table.
   void publish(int64_t now_ms);
 
  private:
@@ -95,8 +95,12 @@ class Refresh {
     void restart() override;
 
     MappingTable read;
+    bool ended = false;
   };
   struct Table {
+    /// The op whose outcome counts.
+    Reading &last() { return opened.read.there() ? found : opened; }
+
     TableSlot slot;
     Reading opened;
     Reading found;

@@ -168,6 +168,22 @@ class ItemsTest : public testing::Test {
   uint64_t cas_ = 0;
 };
 
+// As where memory ends before the ops are run, or where a lost transaction takes their answers back.
+TEST_F(ItemsTest, ATableThatWasNotReadIsNotAnEmptyOne) {
+  const uint64_t generation = mappings_.generation();
+  Batch batch;
+  Refresh refresh(mappings_);
+  batch.begin(0);
+  refresh.add_to(batch);
+  refresh.publish(0);
+  EXPECT_EQ(mappings_.generation(), generation);
+  run(batch);
+  for (const Op &op : batch.ops()) op.reply->restart();
+  refresh.publish(0);
+  EXPECT_EQ(mappings_.generation(), generation);
+  EXPECT_NE(mappings_.snapshot()->find("full"), nullptr);
+}
+
 TEST_F(ItemsTest, AnItemIsARow) {
   EXPECT_EQ(get("a"), "not found");
   EXPECT_EQ(act({.action = ItemAction::set, .flags = 7, .key = "a", .value = "one"}), "done");
