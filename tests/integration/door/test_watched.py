@@ -222,15 +222,17 @@ def test_looking_and_killing_do_no_harm(sandbox_factory):
     clients = visitors.threads()
     for thread in clients + watchers:
         thread.start()
-    for _ in range(INSTALLS):
-        before = visitors.answered["sql"]
-        until(lambda: visitors.answered["sql"] >= before + 20, seconds=60)
-        server.execute("UNINSTALL PLUGIN postern", "INSTALL PLUGIN postern SONAME 'postern'")
-    for thread in watchers:
-        thread.join()
-    visitors.done.set()
-    for thread in clients:
-        thread.join()
+    try:
+        for _ in range(INSTALLS):
+            before = visitors.answered["sql"]
+            until(lambda: visitors.answered["sql"] >= before + 20, seconds=60)
+            server.execute("UNINSTALL PLUGIN postern", "INSTALL PLUGIN postern SONAME 'postern'")
+        for thread in watchers:
+            thread.join()
+    finally:
+        visitors.done.set()
+        for thread in clients:
+            thread.join()
     server.assert_alive()
     assert {"handlersocket", "memcached", "redis", "postern"} <= seen, seen
     assert all(visitors.answered[door] for door in ("handlersocket", "memcached", "redis", "sql")), visitors.answered
