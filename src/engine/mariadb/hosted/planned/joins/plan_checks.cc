@@ -66,6 +66,15 @@ bool knows_a_sum(const JOIN &join) {
   return false;
 }
 
+/// A temporary table has such a value as bits, and gives them to the client. Without one the client gets a number, and
+/// whether the server makes one depends on the values: it needs none for a single row that it finds by a key.
+bool computes_bits(const JOIN &join) {
+  List_iterator_fast<Item> all(const_cast<List<Item> &>(join.all_fields));
+  while (Item *const one = all++)
+    if (one->field_type() == MYSQL_TYPE_BIT && one->real_item()->type() != Item::FIELD_ITEM) return true;
+  return false;
+}
+
 }  // namespace
 
 bool is_never_true(const JOIN &join) {
@@ -110,6 +119,7 @@ const char *refusal_of(const JOIN &join) {
   for (JOIN_TAB *tab = first_linear_tab(tabs, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(tabs, tab, WITH_BUSH_ROOTS)) {
     if (tab->aggr != nullptr) {
+      if (computes_bits(join)) return "a BIT that is computed, and kept in a temporary table";
       if (!ScratchTables::may_keep(*tab->table)) return "a temporary table that is kept on the disk";
       continue;
     }
