@@ -25,6 +25,7 @@ bool is_of_its_kind(const Value &value, ValueUse use) {
     case ValueUse::text:
       return is_text || kind == sql::Written::unicode || (is_bytes && value.spelling() == Value::Spelling::binary);
     case ValueUse::time: return is_text || kind == sql::Written::date || kind == sql::Written::timestamp;
+    case ValueUse::uuid: return is_text && sql::is_plain_uuid(value.bytes());
     case ValueUse::sum: return !value.is_null() && !is_bytes;
     case ValueUse::shapes:
     case ValueUse::limit:

@@ -181,7 +181,7 @@ ValuePlace PlannedForm::place_of(const PlacedValue &value, std::span<const TABLE
     case Exact::binary_fixed: return {ValueUse::text, found->charset(), found->char_length()};
     case Exact::date:
     case Exact::datetime: return {ValueUse::time};
-    case Exact::uuid: return {};
+    case Exact::uuid: return {ValueUse::uuid, &my_charset_latin1};
   }
   return {};
 }

@@ -34,6 +34,7 @@ enum class ValueUse : uint8_t {
   decimal,  ///< likewise, with a decimal column
   text,     ///< likewise, with a text column
   time,     ///< likewise, with a DATE or a DATETIME
+  uuid,     ///< likewise, with a UUID
   sum,      ///< likewise, an integer in a compared sum
   limit,    ///< a LIMIT; the plan is made for sql::limit_class()
   offset,

@@ -142,7 +142,8 @@ ValueItem *ValueItem::make(THD *thd, const ValuePlace &place, const Value &first
                                     : new (root) Item_int(thd, INT_MIN64, 20);
       return like != nullptr ? new (root) IntegerItem(thd, like) : nullptr;
     }
-    case ValueUse::text: {
+    case ValueUse::text:
+    case ValueUse::uuid: {
       auto *const like = new (root) TextLiteral(thd, place.charset);
       return like != nullptr ? new (root) TextItem(thd, like) : nullptr;
     }

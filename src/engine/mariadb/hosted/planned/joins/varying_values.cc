@@ -202,7 +202,7 @@ bool VaryingValues::note_rows(Item_func &function) {
       const Item *const column = rows[0]->element_index(at)->real_item();
       if (column->type() != Item::FIELD_ITEM) return false;
       value->field = static_cast<const Item_field *>(column)->field;
-      if (!exactness(*value->field, value->exact) || value->exact == Exact::uuid) return false;
+      if (!exactness(*value->field, value->exact)) return false;
     }
   }
   return true;
@@ -221,7 +221,7 @@ bool VaryingValues::note_comparison(Item_func &function) {
   }
   if (!any) return true;
   Exact exact{};
-  if (field == nullptr || !exactness(*field, exact) || exact == Exact::uuid) return false;
+  if (field == nullptr || !exactness(*field, exact)) return false;
   for (uint i = 0; i < function.argument_count(); ++i) {
     Compared *const value = value_of(function.arguments()[i]);
     if (value == nullptr) continue;
