@@ -194,6 +194,17 @@ def test_options_that_shape_the_data_files_hold_from_the_beginning(sandbox_facto
     assert server.variable("innodb_page_size") == "8192"
 
 
+def test_options_of_the_running_server_need_no_data_folder_of_their_own(sandbox_factory):
+    """Both copy the folder that was made once."""
+    usual, other = sandbox_factory(), sandbox_factory("--innodb-stats-auto-recalc=0", "--innodb-page-size=16k")
+    passing = sandbox_factory("--innodb-stats-auto-recalc=0", "--loose-innodb_flush_log_at_trx_commit=2")
+
+    def log_of_its_making(server):
+        return (Path(server.env["DATADIR"]) / "aria_log_control").read_bytes()[:24]  # it has a random number
+
+    assert log_of_its_making(usual) == log_of_its_making(passing) != log_of_its_making(other)
+
+
 def test_start_of_a_running_server(sandbox_factory):
     server = sandbox_factory()
     assert parse_env(sandbox("start", server.dir).stdout) == server.env
