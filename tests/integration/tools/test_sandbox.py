@@ -256,6 +256,13 @@ def test_any_directory_will_do(sandbox_factory, tmp_path, name):
     assert folder == server.dir or not folder.exists()
 
 
+def test_a_folder_that_one_socket_fits_into_and_another_does_not(sandbox_factory, tmp_path):
+    """The longest path of a socket has 107 bytes."""
+    name = "x" * (107 - len(f"{tmp_path}//mysql.sock"))
+    server = sandbox_factory(directory=tmp_path / name, containers=True)
+    assert os.path.exists(server.env["MEMC_SOCKET"])
+
+
 def test_building_anew_does_not_touch_the_plugin_in_use(sandbox_factory):
     server = sandbox_factory()
     maps = Path(f"/proc/{server.env['PID']}/maps").read_text()
