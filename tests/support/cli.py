@@ -4,6 +4,7 @@ import functools
 import json
 import subprocess
 import sys
+import zipfile
 
 from support.server import ROOT
 
@@ -17,6 +18,16 @@ def tool():
         done = subprocess.run([ROOT / "tools/cli", build], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def of_another_python(tool, to):
+    """The same file as a Python sees it that made none of its compiled modules."""
+    with zipfile.ZipFile(tool) as all_parts, zipfile.ZipFile(to, "w") as changed:
+        names = set(all_parts.namelist())
+        assert {f"{name}c" for name in names if name.endswith(".py")} <= names, "not all modules are compiled"
+        for name in names:
+            part = all_parts.read(name)
+            changed.writestr(name, b"\0\0\r\n" + part[4:] if name.endswith(".pyc") else part)
 
 
 def parts():

@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import socket
 import subprocess
 import time
@@ -473,13 +474,13 @@ def test_completion_of_bash_and_the_manual():
         assert f"\n.SS {name}\n" in page
 
 
-def test_it_needs_no_more_than_python(tmp_path):
+@pytest.mark.parametrize("copied", [shutil.copy, cli.of_another_python])
+def test_it_needs_no_more_than_python(tmp_path, copied):
     """The file alone, copied elsewhere, without any installed package except Python."""
-    copy = tmp_path / "postern"
-    copy.write_bytes(open(cli.tool(), "rb").read())
+    copied(cli.tool(), tmp_path / "postern")
     for arguments in (["--version"], ["advise", "--tables", str(ROOT / "tests/wire/sql/tables.sql"), "-"]):
         done = subprocess.run(
-            ["/usr/bin/python3", "-I", "-S", copy, *arguments],
+            ["/usr/bin/python3", "-I", "-S", tmp_path / "postern", *arguments],
             input="SELECT v FROM shop.kv WHERE k = 'a'",
             capture_output=True,
             text=True,
