@@ -1,79 +1,16 @@
 #include "sqldoor/normalise.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <iterator>
 
+#include "sqldoor/characters.h"
 #include "sqldoor/literals.h"
 
 namespace postern::sqldoor {
 namespace {
 
-enum class Char : uint8_t {
-  refused,    // not in statements that are read here, or not worth it
-  blank,      // the server's lexer skips it
-  letter,     // part of a name or a word
-  digit,      // part of a name, a word or a number
-  backquote,  // around a name
-  quote,      // '
-  double_quote,
-  slash,
-  minus,
-  point,
-  open,
-  close,
-  comma,
-  semicolon,
-  compares,  // = < > !
-  at,        // before the name of a user's variable
-  other,     // stands for itself
-};
-
-constexpr std::array<Char, 256> make_chars() {
-  std::array<Char, 256> chars{};  // refused: controls, ? : # \ [ ] { } ^ ~
-  for (const char c : {' ', '\t', '\n', '\v', '\f', '\r'}) chars[static_cast<uint8_t>(c)] = Char::blank;
-  for (int c = 'a'; c <= 'z'; ++c) chars[c] = Char::letter;
-  for (int c = 'A'; c <= 'Z'; ++c) chars[c] = Char::letter;
-  chars['_'] = chars['$'] = Char::letter;
-  for (int c = 0x80; c <= 0xff; ++c) chars[c] = Char::letter;
-  for (int c = '0'; c <= '9'; ++c) chars[c] = Char::digit;
-  chars['`'] = Char::backquote;
-  chars['\''] = Char::quote;
-  chars['"'] = Char::double_quote;
-  chars['/'] = Char::slash;
-  chars['-'] = Char::minus;
-  chars['.'] = Char::point;
-  chars['('] = Char::open;
-  chars[')'] = Char::close;
-  chars[','] = Char::comma;
-  chars[';'] = Char::semicolon;
-  chars['='] = chars['<'] = chars['>'] = chars['!'] = Char::compares;
-  chars['@'] = Char::at;
-  for (const char c : {'*', '+', '%', '&', '|'}) chars[static_cast<uint8_t>(c)] = Char::other;
-  return chars;
-}
-
-constexpr std::array<Char, 256> chars = make_chars();
-
-constexpr std::array<bool, 256> make_parts_of_words() {
-  std::array<bool, 256> parts{};
-  for (size_t i = 0; i < parts.size(); ++i) parts[i] = chars[i] == Char::letter || chars[i] == Char::digit;
-  return parts;
-}
-
-constexpr std::array<bool, 256> parts_of_words = make_parts_of_words();
-
 /// Right before a quote they are a part of the literal.
 constexpr Bytes words_of_literals[] = {"X", "B", "N", "DATE", "TIME", "TIMESTAMP"};
-
-Char kind(char c) {
-  return chars[static_cast<uint8_t>(c)];
-}
-
-bool is_part_of_word(char c) {
-  return parts_of_words[static_cast<uint8_t>(c)];
-}
 
 /// `word` is in capitals.
 bool is_word(Bytes token, Bytes word) {
@@ -145,17 +82,26 @@ class FormReader {
   bool read_minus();
   bool read_semicolon();
   bool read_variable();
+  /// What is taken stays in the form. It is copied once something else follows it there: one copy of many words.
+  void take(size_t size) { at_ += size; }
+  void copy_taken() {
+    form_end_ = std::copy(text_.data() + copied_, text_.data() + at_, form_end_);
+    copied_ = at_;
+  }
+  void skip(size_t size) {
+    copy_taken();
+    copied_ = at_ += size;
+  }
   /// Everything that is written replaces at least as many bytes of the text, so that there is room.
-  void put(char c) { *form_end_++ = c; }
-  void take(size_t size) {
-    const char *const from = text_.data() + at_;
-    form_end_ = std::copy(from, from + size, form_end_);
-    at_ += size;
+  void put(char c) {
+    copy_taken();
+    *form_end_++ = c;
   }
+  char last() const { return at_ != copied_ ? text_[at_ - 1] : form_end_[-1]; }
   void put_one_blank() {
-    if (form_end_[-1] != ' ') put(' ');
+    if (last() != ' ') put(' ');
   }
-  bool add(Value value);
+  bool replace(size_t size, Value value);
   char peek(size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool takes_value() const { return in_tail_ && (before_ == Before::wants_value || before_ == Before::wants_limit); }
 
@@ -166,6 +112,7 @@ class FormReader {
   Bytes text_;
   TextRules rules_;
   size_t at_ = 0;
+  size_t copied_ = 0;  // from there to at_ the text is taken, but not copied yet
   Before before_ = Before::nothing_special;
   bool writes_ = false;
   bool in_tail_ = false;     // after FROM
@@ -185,13 +132,14 @@ bool FormReader::run() {
   while (at_ < text_.size()) {
     if (!step()) return false;
   }
+  copy_taken();
   while (form_end_ != form_ && kind(form_end_[-1]) == Char::blank) --form_end_;
   return depth_ == 0;
 }
 
 bool FormReader::read_verb() {
   for (;;) {
-    while (at_ < text_.size() && kind(text_[at_]) == Char::blank) ++at_;
+    while (kind(peek(0)) == Char::blank) skip(1);
     if (peek(0) != '/') break;
     if (!skip_comment()) return false;
   }
@@ -211,9 +159,9 @@ bool FormReader::read_verb() {
   size_t blanks = 0;
   while (kind(peek(blanks)) == Char::blank) ++blanks;
   if (peek(blanks) == '/' && peek(blanks + 1) == '*') {
-    at_ += blanks;
+    skip(blanks);
     if (!skip_comment()) return false;
-    while (kind(peek(0)) == Char::blank) ++at_;
+    while (kind(peek(0)) == Char::blank) skip(1);
     put(' ');
   }
   return true;
@@ -226,17 +174,17 @@ bool FormReader::skip_comment() {
   if (end == Bytes::npos) return false;
   const Bytes comment = text_.substr(at_, end + 2 - at_);
   if (comment.find('\0') != Bytes::npos) return false;
-  at_ = end + 2;
+  skip(comment.size());
   return true;
 }
 
 void FormReader::put_blank() {
-  if (in_tail_) {
-    while (kind(peek(0)) == Char::blank) ++at_;
-    put_one_blank();
-  } else {
-    take(1);  // a column's name may be the text of its expression
-  }
+  // A column's name may be the text of its expression. Most blanks stand alone.
+  if (!in_tail_ || (text_[at_] == ' ' && last() != ' ' && kind(peek(1)) != Char::blank)) return take(1);
+  size_t size = 1;
+  while (kind(peek(size)) == Char::blank) ++size;
+  put_one_blank();
+  skip(size);
 }
 
 bool FormReader::step() {
@@ -407,8 +355,7 @@ bool FormReader::read_bytes(size_t size) {
   } else if (!writes_ && peek(size) == '\'') {
     taken = read_typed_text(rest, rules_, value);
   }
-  if (taken == 0 || !add(value)) return false;
-  at_ += taken;
+  if (taken == 0 || !replace(taken, value)) return false;
   before_ = Before::text;
   return true;
 }
@@ -420,8 +367,7 @@ bool FormReader::read_text() {
   const size_t size = sqldoor::read_text(text_.substr(at_), rules_, rewritten_, value);
   if (size == 0) return false;
   if (takes_value()) {
-    if (!add(value)) return false;
-    at_ += size;
+    if (!replace(size, value)) return false;
   } else {
     // Code that shows the form reads it, too, and does not handle escapes.
     if (rewritten_.size() != rewritten) return false;
@@ -436,8 +382,7 @@ bool FormReader::read_number() {
   if (takes_value()) {
     Value value;
     const size_t size = sqldoor::read_number(text_.substr(at_), rewritten_, value);
-    if (size == 0 || !add(value)) return false;
-    at_ += size;
+    if (size == 0 || !replace(size, value)) return false;
     before_ = value.kind() == Value::Kind::bytes ? Before::text : Before::nothing_special;  // 0x41 may be one
     return true;
   }
@@ -476,14 +421,16 @@ bool FormReader::read_semicolon() {
   for (size_t i = at_; i < text_.size(); ++i) {
     if (text_[i] != ';' && kind(text_[i]) != Char::blank) return false;
   }
-  at_ = text_.size();
+  skip(text_.size() - at_);
   return true;
 }
 
-bool FormReader::add(Value value) {
+/// Puts a ? in place of a literal.
+bool FormReader::replace(size_t size, Value value) {
   if (values_.size() == NormalText::values_max) return false;
   values_.push_back(value);
   put('?');
+  skip(size);
   return true;
 }
 
