@@ -1,4 +1,4 @@
-// histogram.h: latencies, counted in buckets that are 1/32 of their power of two wide. A value; one thread.
+// histogram.h: latencies, or numbers, counted in buckets that are 1/32 of their power of two wide. A value; one thread.
 #pragma once
 
 #include <algorithm>

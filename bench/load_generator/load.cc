@@ -9,8 +9,9 @@
 // --depth requests in flight; latency counts from the send, so a server that stalls gets fewer requests and looks
 // better than it is. At --rate R requests are due at fixed times whatever is still unanswered, and latency counts from
 // the time a request was due. --idle N additional connections stay silent, after the work that --idle-as names:
-// connected, opened (prepared for finds) or used (one find); the report has their share of the server's memory.
-// bench/README.md has the tables and the requests.
+// connected, opened (prepared for finds) or used (one find); the report has their share of the server's memory. A
+// request is overtaken by the answers that other clients receive between it and its own: `overtaken_p99` of them in one
+// of 100. bench/README.md has the tables and the requests.
 #include <getopt.h>
 
 #include <cstdio>
@@ -193,6 +194,10 @@ void print(const Result &result, const std::string &error) {
   } quantiles[] = {{"p50_us", 0.5}, {"p90_us", 0.9}, {"p99_us", 0.99}, {"p999_us", 0.999}};
   for (const auto &quantile : quantiles)
     std::printf(", \"%s\": %.1f", quantile.name, static_cast<double>(result.latency.quantile_ns(quantile.part)) / 1000);
+  std::printf(", \"overtaken_p50\": %lu, \"overtaken_p99\": %lu, \"overtaken_max\": %lu",
+              static_cast<unsigned long>(result.overtaken.quantile_ns(0.5)),
+              static_cast<unsigned long>(result.overtaken.quantile_ns(0.99)),
+              static_cast<unsigned long>(result.overtaken.max_ns()));
   std::printf(", \"idle_server_bytes\": %.1f", result.idle_server_bytes);
   std::printf(", \"max_us\": %.1f, \"wrong\": %lu, \"refused\": %lu, \"unanswered\": %lu, \"acknowledged\": {",
               static_cast<double>(result.latency.max_ns()) / 1000, static_cast<unsigned long>(result.wrong),

@@ -252,6 +252,7 @@ class Run {
     server_cpu_ = server_cpu();
     result_.answers = result_.rows = 0;
     result_.latency.clear();
+    result_.overtaken.clear();
   }
   void end_measuring() {
     result_.seconds = seconds_since(measured_from_);
@@ -295,6 +296,7 @@ class Run {
       Request &request = connection.line.add();
       request.kind = kind;
       request.due_ns = due;
+      request.answers_before = answers_ + connection.line.size() - 1;
       fill(request);
       if (connection.out.empty()) to_flush_.push_back(&connection);
       protocol_->ask(request, connection.opened, connection.out);
@@ -377,6 +379,7 @@ class Run {
       const Request &request = connection.line.first();
       const Heard answer = protocol_->hear(bytes, request);
       if (answer.verdict == Verdict::more) break;
+      ++answers_;
       note(answer, bytes, request);
       bytes.remove_prefix(answer.bytes);
       connection.line.drop();
@@ -397,6 +400,7 @@ class Run {
         ++result_.answers;
         result_.rows += rows_of(request, options_.shape);
         result_.latency.add(now_ - request.due_ns);
+        result_.overtaken.add(static_cast<int64_t>(answers_ - request.answers_before) - 1);
         break;
       case Verdict::wrong:
         if (result_.wrong++ == 0) result_.first_wrong = shown(answer, bytes);
@@ -432,6 +436,7 @@ class Run {
   clockid_t server_clock_ = 0;
   bool stopping_ = false;
   uint64_t asked_ = 0;
+  uint64_t answers_ = 0;
   uint64_t under_way_ = 0;
   uint64_t next_insert_;
   uint64_t next_key_ = 0;

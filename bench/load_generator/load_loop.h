@@ -57,6 +57,7 @@ struct Result {
   double server_cpu_seconds = 0;
   double idle_server_bytes = 0;  // the server's memory for each silent connection
   Histogram latency{};
+  Histogram overtaken{};  // by how many answers to other clients
 };
 
 /// Returns false with `error` set if the run failed: no connection, or the door closed one.

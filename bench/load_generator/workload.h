@@ -57,6 +57,7 @@ struct Request {
   uint64_t version = 0;          // the version of the name that an update writes; 0 is the initial name
   std::vector<uint64_t> keys{};  // of Kind::multi, all different
   int64_t due_ns = 0;            // the time when it was, or should have been, sent
+  uint64_t answers_before = 0;   // of all clients, with those that its client still waits for
 };
 
 /// The number of rows in a correct answer; 1 for a write.

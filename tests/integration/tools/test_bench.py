@@ -68,6 +68,14 @@ def test_every_row_has_a_name_of_its_own():
 MOMENT = ("--seconds", "0.2", "--warm-up", "0")
 
 
+@pytest.mark.parametrize("depth", [1, 20])
+def test_a_request_is_overtaken_by_other_clients_alone(tables, depth):
+    alone = load(tables, "sql-text", "find=100", "--clients", 1, "--depth", depth, *MOMENT)
+    assert alone["overtaken_p50"] == alone["overtaken_max"] == 0
+    beside = load(tables, "sql-text", "find=100", "--clients", 8, "--depth", depth, *MOMENT)
+    assert 0 < beside["overtaken_p50"] <= beside["overtaken_p99"] <= beside["overtaken_max"]
+
+
 @pytest.mark.parametrize("protocol", ["handlersocket", "sql-text", "sql-prepared"])
 @pytest.mark.parametrize("depth", [1, 20])
 def test_reads_are_right(tables, protocol, depth):
