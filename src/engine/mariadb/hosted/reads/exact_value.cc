@@ -101,6 +101,13 @@ bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value) {
   return false;
 }
 
+ComparedAs compared_as(Exact exact, const Value &value) {
+  const bool is_number = exact == Exact::integer || exact == Exact::decimal;
+  if (!is_number || value.kind() != Value::Kind::bytes) return ComparedAs::column;
+  if (value.spelling() != Value::Spelling::decimal) return ComparedAs::real;
+  return exact == Exact::decimal ? ComparedAs::column : ComparedAs::decimal;
+}
+
 bool value_of(const FormValue &place, std::span<const Value> arguments, Value &value) {
   switch (place.from) {
     case FormValue::From::argument:

@@ -14,6 +14,10 @@ namespace postern::mariadb {
 /// from the client's. False: the server's own comparison might find another value equal, or none.
 bool store_exactly(THD *thd, Field &field, Exact exact, const Value &value);
 
+/// The type in which the server compares a column with a value: `c = '5'` compares doubles if the column has integers.
+enum class ComparedAs : uint8_t { column, decimal, real };
+ComparedAs compared_as(Exact exact, const Value &value);
+
 /// Whether a text's bytes keep their meaning in the server, which may convert texts between three character sets from
 /// client to column.
 bool text_is_same(THD *thd, const Field &field, Bytes text);

@@ -195,9 +195,25 @@ bool KeyWalk::is_list(const ResolvedCondition &condition) const {
   return test == FormTest::in || test == FormTest::tuple;
 }
 
+/// Of values of several types the server makes no ranges: it reads all rows, or by another index.
+bool KeyWalk::is_of_one_type(const ResolvedCondition &list) const {
+  std::optional<ComparedAs> type;
+  const size_t count = condition_of(list).values.size();
+  for (size_t i = 0; i < count; ++i) {
+    Value value;
+    if (!value_at(list, i, value)) continue;  // a time
+    const ComparedAs this_type = compared_as(list.exact, value);
+    if (type.value_or(this_type) != this_type) return false;
+    type = this_type;
+  }
+  return true;
+}
+
 /// One key for each different value, or row of values, in the order of the walk.
 bool KeyWalk::make_list() {
   const auto is_of_list = [this](const ResolvedCondition &part) { return is_list(part); };
+  for (const ResolvedCondition &part : read_->parts)
+    if (condition_of(part).test == FormTest::in && !is_of_one_type(part)) return false;
   const size_t count = condition_of(*std::ranges::find_if(read_->parts, is_of_list)).values.size();
   if (keys_.size() < count) keys_.resize(count);
   for (size_t i = 0; i < count; ++i) {

@@ -94,6 +94,7 @@ class KeyWalk {
   bool make_keys();
   bool is_list(const ResolvedCondition &condition) const;
   bool make_list();
+  bool is_of_one_type(const ResolvedCondition &list) const;
   bool make_range();
   bool locks_rows() const;
   bool is_empty_range() const;
