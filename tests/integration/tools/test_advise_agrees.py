@@ -145,9 +145,15 @@ DELETE FROM order_items WHERE order_id = 903 AND qty = 7
 UPDATE users SET name = 'x' WHERE email LIKE 'ema29%'
 UPDATE users SET name = 'x' WHERE id = 1 AND email LIKE 'ema29%'
 UPDATE users SET name = 'x' WHERE id = 1 LIMIT 1
+UPDATE users SET name = 'x' WHERE id = 1 ORDER BY id DESC
+UPDATE users SET name = 'x' WHERE id = 1 ORDER BY email LIMIT 1
+UPDATE users SET name = 'x' WHERE id IN (1, 2) LIMIT 1
+UPDATE users SET name = 'x' WHERE city_id = 7 ORDER BY id LIMIT 1
 UPDATE users SET id = 70001 WHERE id = 70000
 DELETE FROM users WHERE id = 900 AND visits = 900
 DELETE FROM users WHERE id = 901 LIMIT 1
+DELETE FROM users WHERE id = 911 ORDER BY email LIMIT 1
+DELETE FROM users WHERE city_id = 912 LIMIT 1
 DELETE FROM users WHERE city_id = 902
 DELETE FROM users WHERE email LIKE 'ema299%'
 DELETE FROM users WHERE id IN (907, 908)

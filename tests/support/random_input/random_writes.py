@@ -74,6 +74,15 @@ def returning(chance, table, columns, star=True):
     return f" RETURNING {', '.join(wanted)}"
 
 
+def ordered(chance):
+    """ORDER BY and LIMIT of a change, which make it certain what is changed, or nothing."""
+    if chance.random() < 0.8:
+        return ""
+    order = chance.choice(("", " ORDER BY id", " ORDER BY id DESC", " ORDER BY k", " ORDER BY `w`.`u`, id DESC"))
+    limits = (" LIMIT 400", " LIMIT 0", *((" LIMIT 1", " LIMIT 2", "") if order else ()))
+    return order + chance.choice(limits)
+
+
 class Writes:
     """Random statements: a text with ? and its values."""
 
@@ -260,7 +269,8 @@ class Writes:
         if kind == 3 and self.random.random() < 0.5:
             return self.change_by_walk()
         if kind == 0:
-            return f"DELETE FROM w WHERE {where}{returning(self.random, 'w', ('id', *COLUMNS))}", key
+            end = f"{ordered(self.random)}{returning(self.random, 'w', ('id', *COLUMNS))}"
+            return f"DELETE FROM w WHERE {where}{end}", key
         if kind == 1:
             return "UPDATE pairs SET v = v + ? WHERE a = ? AND b = ?", [
                 self.random.choice((1, 5)),
@@ -291,4 +301,4 @@ class Writes:
             else:
                 sets.append(f"{column} = ?")
                 values.append(self.value(column))
-        return f"UPDATE w SET {', '.join(sets)} WHERE {where}", values + key
+        return f"UPDATE w SET {', '.join(sets)} WHERE {where}{ordered(self.random)}", values + key

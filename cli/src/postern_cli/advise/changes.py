@@ -23,8 +23,6 @@ def change(tree: Any, schema: Schema, database: str) -> Verdict:
         return Verdict("session")
     verdict = Verdict("other", table=table, table_name=name, changes=True)
     read_returning(tree, verdict)
-    if tree.args.get("limit") or tree.args.get("order"):
-        verdict.unserved = "ORDER BY or LIMIT of a change"
     reader = Reader(names, table.columns if table else {})
     where = tree.args.get("where")
     found = reader.read(where.this) if where else reader.found
@@ -34,7 +32,23 @@ def change(tree: Any, schema: Schema, database: str) -> Verdict:
         kind = assignments(tree.expressions, reader, verdict)
         if not kind:
             return verdict
-    return place(verdict, found, kind, kind)
+    place(verdict, found, kind, kind)
+    read_order(tree, reader, verdict)
+    return verdict
+
+
+def read_order(tree: Any, reader: Reader, verdict: Verdict) -> None:
+    """ORDER BY and LIMIT mean nothing for one row. For an UPDATE the server reads it twice if its order is not of
+    columns that equal values."""
+    order = tree.args.get("order")
+    if not order and not tree.args.get("limit"):
+        return
+    ordered = [reader.column(bare(one.this)) for one in order.expressions] if order else []
+    constant = isinstance(tree, exp.Delete) or all(one in verdict.key_columns for one in ordered)
+    if not verdict.key_value or verdict.keys > 1 or not all(ordered) or not constant:
+        verdict.unserved = (
+            verdict.unserved or "ORDER BY or LIMIT of a change of several rows, or ORDER BY of other columns"
+        )
 
 
 def read_returning(tree: Any, verdict: Verdict) -> None:

@@ -36,14 +36,20 @@ std::string where(const ReadForm &form) {
   return all.empty() ? all : " where " + all;
 }
 
-std::string words_of(const ReadForm &form) {
-  std::string words = form.exists ? "exists (" + wanted(form) + ")" : wanted(form);
-  words += " from " + form.database + "." + form.table + where(form);
+/// The conditions, the order, and the limit.
+std::string chosen_rows(const ReadForm &form) {
+  std::string words = where(form);
   std::string order;
   for (const FormOrder &one : form.order) list(order, one.column + (one.descending ? " desc" : ""));
   if (!order.empty()) words += " order by " + order;
   if (form.limit) words += " limit " + value_word(*form.limit);
   if (form.offset) words += " offset " + value_word(*form.offset);
+  return words;
+}
+
+std::string words_of(const ReadForm &form) {
+  std::string words = form.exists ? "exists (" + wanted(form) + ")" : wanted(form);
+  words += " from " + form.database + "." + form.table + chosen_rows(form);
   if (form.lock != FormLock::none) words += form.lock == FormLock::update ? " for update" : " in share mode";
   if (form.skips_locked) words += " skip locked";
   return words + " (" + std::to_string(form.arguments) + ")";
@@ -83,8 +89,10 @@ std::string words_of(const ChangeForm &form) {
   const std::string table = " " + form.rows.database + "." + form.rows.table;
   std::string words;
   switch (form.what) {
-    case ChangeForm::What::update: words = "update" + table + " set " + assignments(form) + where(form.rows); break;
-    case ChangeForm::What::erase: words = "delete" + table + where(form.rows); break;
+    case ChangeForm::What::update:
+      words = "update" + table + " set " + assignments(form) + chosen_rows(form.rows);
+      break;
+    case ChangeForm::What::erase: words = "delete" + table + chosen_rows(form.rows); break;
     case ChangeForm::What::insert:
       words = form.duplicate == ChangeForm::Duplicate::replace ? "replace" : "insert";
       words += (form.duplicate == ChangeForm::Duplicate::ignore ? " ignore" : "") + table + new_rows(form);

@@ -30,6 +30,7 @@ bool may_change(THD *thd, const ChangeForm &form) {
   const auto none = [](auto) { return false; };
   const auto reads = [&](auto granted) {
     return std::ranges::all_of(form.rows.conditions, [&](const FormCondition &one) { return granted(one.column); }) &&
+           std::ranges::all_of(form.rows.order, [&](const FormOrder &one) { return granted(one.column); }) &&
            std::ranges::all_of(form.assignments, [&](const FormAssignment &one) {
              return (one.how == FormAssignment::How::set || one.base || granted(one.source)) &&
                     (one.given.empty() || granted(one.given));

@@ -39,7 +39,8 @@ struct ChangeForm {
   /// insert: how to treat a row with an existing key. ON DUPLICATE KEY UPDATE is `update`.
   enum class Duplicate : uint8_t { refuse, ignore, update, replace };
   Duplicate duplicate = Duplicate::refuse;
-  /// The rows, and the columns of RETURNING; without order and limit. For an INSERT only the latter.
+  /// The rows, and the columns of RETURNING. For an INSERT only the latter. With an order or a limit there is at most
+  /// one row.
   ReadForm rows;
   std::vector<FormAssignment> assignments;       ///< update, and insert with Duplicate::update
   std::vector<std::string> columns;              ///< insert: the columns with values; none: all visible ones
@@ -67,6 +68,8 @@ struct ResolvedChange {
   std::vector<ResolvedRead> rivals;
   /// On the server's port other rows and gaps may be locked, or none.
   bool may_lock_others = false;
+  /// The conditions on the columns of an UPDATE's ORDER BY.
+  std::vector<ResolvedCondition> orders;
   std::vector<ResolvedAssignment> assignments;
   std::vector<uint16_t> columns;  ///< for an INSERT, positions in TABLE::field
 };

@@ -11,6 +11,7 @@
 #include "engine/mariadb/hosted/reads/computed_value.h"
 #include "engine/mariadb/hosted/reads/exact_value.h"
 #include "engine/mariadb/hosted/writes/resolve_change.h"
+#include "engine/mariadb/hosted/writes/servers_walk.h"
 #include "engine/mariadb/hosted/reads/resolve_read.h"
 #include "engine/mariadb/tables/row_calls.h"
 #include "engine/rows/write_tables.h"
@@ -56,12 +57,6 @@ class InManner {
   bool keeps_notes_ = false;
 };
 
-/// Whether its index has only the beginning of a text.
-bool is_by_prefix(const TABLE &table, const ResolvedRead &walk) {
-  return std::ranges::any_of(std::span(table.key_info[walk.index].key_part, walk.parts.size()),
-                             [](const KEY_PART_INFO &part) { return (part.key_part_flag & HA_PART_KEY_SEG) != 0; });
-}
-
 RowReads reads_of(const THD *thd, const TABLE &table) {
   const STATUS_VAR &counts = thd->status_var;
   return {.keys = counts.ha_read_key_count,
@@ -91,12 +86,16 @@ std::optional<NotNow> ChangeRow::run(THD *worker, THD *session, WriteTable &targ
 }
 
 std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
+  if (!is_limited_to_rows() || !has_constant_order()) return NotNow::value;
   worker_->lex->sql_command = form_->what == ChangeForm::What::update ? SQLCOM_UPDATE : SQLCOM_DELETE;
   mark();
   // Before the index is opened: to estimate rows of another one InnoDB makes that the handler's index.
-  rows_ = change_->walks.empty() ? &change_->rows : servers_walk(change_->walks);
+  const auto find = [this](std::span<const ResolvedRead> walks) {
+    return servers_walk(session_, *table_, form_->rows, walks, values_, walk_);
+  };
+  rows_ = change_->walks.empty() ? &change_->rows : find(change_->walks);
   const bool rivals = worker_ == session_ && !change_->rivals.empty();
-  if (rows_ == nullptr || (rivals && servers_walk(change_->rivals) != &change_->rivals[0])) return NotNow::other_index;
+  if (rows_ == nullptr || (rivals && find(change_->rivals) != &change_->rivals[0])) return NotNow::other_index;
   std::optional<NotNow> why = walk_.open(session_, *table_, form_->rows, *rows_, values_);
   if (!why) why = change_all(changed);
   // For an update that no row can meet the server does not say how many rows it has matched.
@@ -111,38 +110,28 @@ std::optional<NotNow> ChangeRow::change_old(Changed &changed) {
   return why;
 }
 
-/// Of `walks`, the one that the server certainly makes for these values, or none. It weighs its cost, which is about a
-/// row's for each row and an eighth for each range, against that of all rows of the table, of the other walks, and of
-/// intersections of walks that have their rows in the order of the primary key. To search two indexes costs more than
-/// one row, and may cost less than two.
-const ResolvedRead *ChangeRow::servers_walk(std::span<const ResolvedRead> walks) {
-  constexpr uint64_t rows_scanned = 16;  // cost no less than one row by an index
-  if ((session_->variables.optimizer_switch & OPTIMIZER_SWITCH_INDEX_MERGE_SORT_INTERSECT) != 0) return nullptr;
-  if (compat::has_own_statistics(*table_->s)) return nullptr;  // perhaps of fewer rows, which are scanned
-  const uint dives_max = session_->variables.eq_range_index_dive_limit;
-  const ResolvedRead *best = nullptr;
-  uint64_t rows = UINT64_MAX;
-  uint64_t ranges = 0;
-  uint64_t rows_of_others = UINT64_MAX;
-  size_t may_intersect = 0;
-  for (const ResolvedRead &walk : walks) {
-    if (!walk_.prepare(session_, *table_, form_->rows, walk, values_)) return nullptr;
-    if (dives_max != 0 && walk_.ranges() >= dives_max) return nullptr;
-    if (walk_.ranges() == 1 && walk.range.empty() && !is_by_prefix(*table_, walk)) ++may_intersect;
-    const uint64_t found = walk.way == ReadWay::one ? 1 : walk_.estimated_rows();
-    rows_of_others = std::min(rows_of_others, std::max(found, rows));
-    if (found >= rows) continue;
-    best = &walk;
-    rows = found;
-    ranges = walk_.ranges();
-  }
-  if (best == nullptr || is_by_prefix(*table_, *best)) return nullptr;
-  table_->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
-  const uint64_t cost = rows + ranges;
-  if (cost * rows_scanned > table_->file->stats.records) return nullptr;
-  if (walks.size() == 1) return best;
-  if (rows == 1 && ranges == 1) return rows_of_others > 1 ? best : nullptr;
-  return may_intersect < 2 && rows_of_others >= 2 * cost ? best : nullptr;
+/// The server refuses a limit that is no number, and reads nothing with LIMIT 0.
+bool ChangeRow::is_limited_to_rows() const {
+  if (!form_->rows.limit) return true;
+  Value limit;
+  if (!value_of(*form_->rows.limit, values_, limit)) return false;
+  if (limit.kind() == Value::Kind::natural) return limit.natural() != 0;
+  return limit.kind() == Value::Kind::integer && limit.integer() > 0;
+}
+
+/// Whether the server finds that the ORDER BY is of constants: it does where both sides of `=` have one type and one
+/// collation.
+bool ChangeRow::has_constant_order() const {
+  return std::ranges::all_of(change_->orders, [this](const ResolvedCondition &order) {
+    const Field &field = *table_->field[order.field];
+    const FormValue &place = form_->rows.conditions[order.condition].values[0];
+    Value value;
+    if (place.from == FormValue::From::time || !value_of(place, values_, value)) return false;
+    if (compared_as(order.exact, value) != ComparedAs::column) return false;
+    if (order.exact != Exact::text && order.exact != Exact::binary_fixed) return true;
+    return value.kind() == Value::Kind::bytes && value.spelling() == Value::Spelling::text &&
+           field.charset() == session_->variables.collation_connection;
+  });
 }
 
 /// Marks the columns that are read and written, for the binary log and the storage engine.

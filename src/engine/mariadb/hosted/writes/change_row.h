@@ -48,7 +48,8 @@ class ChangeRow {
 
  private:
   std::optional<NotNow> change_old(Changed &changed);
-  const ResolvedRead *servers_walk(std::span<const ResolvedRead> walks);
+  bool is_limited_to_rows() const;
+  bool has_constant_order() const;
   std::optional<NotNow> change_all(Changed &changed);
   std::optional<NotNow> lock_all();
   std::optional<NotNow> change_next(Changed &changed);

@@ -76,8 +76,8 @@ std::optional<WhyNot> ChangeRecogniser::read_returning() {
 std::optional<WhyNot> ChangeRecogniser::read_rows(SELECT_LEX &select) {
   if (const auto why = check_select(select)) return why;
   if (const auto why = read_table(select)) return why;
-  if (select.order_list.elements) return WhyNot::order;
-  if (select.limit_params.select_limit || select.limit_params.offset_limit) return WhyNot::limit;
+  if (const auto why = read_order(select)) return why;
+  if (const auto why = read_limit(select)) return why;
   Item *const where = select.prep_where ? select.prep_where : select.where;
   if (!where) return WhyNot::no_key;
   if (const auto why = read_where(where)) return why;

@@ -239,6 +239,20 @@ std::optional<WhyNot> resolve_insert(const ChangeForm &form, const TABLE &table,
   return resolve_updates(form, table, change);
 }
 
+/// An order or a limit means nothing for a single row. But for an UPDATE the server then reads the row twice, unless
+/// conditions make each column of the order constant.
+std::optional<WhyNot> resolve_order(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
+  if (form.rows.order.empty() && !form.rows.limit) return std::nullopt;
+  if (change.rows.way != ReadWay::one) return WhyNot::no_index;
+  if (form.what != ChangeForm::What::update) return std::nullopt;
+  for (const FormOrder &order : form.rows.order) {
+    const auto part = std::ranges::find(change.rows.parts, field_of(table, order.column), &ResolvedCondition::field);
+    if (part == change.rows.parts.end()) return WhyNot::no_index;
+    change.orders.push_back(*part);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table, ResolvedChange &change) {
@@ -253,6 +267,7 @@ std::optional<WhyNot> resolve_change(const ChangeForm &form, const TABLE &table,
     return resolve_insert(form, table, change);
   }
   if (const auto why = resolve(form.rows, table, change.rows)) return why;
+  if (const auto why = resolve_order(form, table, change)) return why;
   for (const FormAssignment &assignment : form.assignments) {
     ResolvedAssignment &resolved = change.assignments.emplace_back();
     if (const auto why = resolve_assignment(assignment, table, resolved)) return why;
