@@ -66,12 +66,26 @@ bool knows_a_sum(const JOIN &join) {
   return false;
 }
 
-/// A temporary table has such a value as bits, and gives them to the client. Without one the client gets a number, and
-/// whether the server makes one depends on the values: it needs none for a single row that it finds by a key.
-bool computes_bits(const JOIN &join) {
+/// Whether a temporary table gives the client another value than the expression itself: the bits of a BIT and not its
+/// number, a FLOAT or DOUBLE of fixed decimals rounded to them, and a MIN or MAX with leading zeros.
+bool changes_in_table(Item &item) {
+  if (item.real_item()->type() == Item::FIELD_ITEM) return false;
+  if (item.type() == Item::SUM_FUNC_ITEM) {
+    const auto &sum = static_cast<const Item_sum &>(item);
+    const Item *const of = sum.get_arg_count() != 0 ? const_cast<Item_sum &>(sum).get_arg(0)->real_item() : nullptr;
+    if (of != nullptr && of->type() == Item::FIELD_ITEM &&
+        (static_cast<const Item_field *>(of)->field->flags & ZEROFILL_FLAG) != 0)
+      return true;
+  }
+  return item.field_type() == MYSQL_TYPE_BIT ||
+         (item.result_type() == REAL_RESULT && item.decimals < FLOATING_POINT_DECIMALS);
+}
+
+/// Whether the server makes one depends on the values: it needs none for a single row that it finds by a key.
+bool changes_in_table(const JOIN &join) {
   List_iterator_fast<Item> all(const_cast<List<Item> &>(join.all_fields));
   while (Item *const one = all++)
-    if (one->field_type() == MYSQL_TYPE_BIT && one->real_item()->type() != Item::FIELD_ITEM) return true;
+    if (changes_in_table(*one)) return true;
   return false;
 }
 
@@ -119,7 +133,7 @@ const char *refusal_of(const JOIN &join) {
   for (JOIN_TAB *tab = first_linear_tab(tabs, WITH_BUSH_ROOTS, WITHOUT_CONST_TABLES); tab != nullptr;
        tab = next_linear_tab(tabs, tab, WITH_BUSH_ROOTS)) {
     if (tab->aggr != nullptr) {
-      if (computes_bits(join)) return "a BIT that is computed, and kept in a temporary table";
+      if (changes_in_table(join)) return "a value that changes where it is kept in a temporary table";
       if (!ScratchTables::may_keep(*tab->table)) return "a temporary table that is kept on the disk";
       continue;
     }
