@@ -233,12 +233,12 @@ soak: plugin
 	@tools/deps soak
 	@PYTHONPATH=tests $(PYTHON) -m $(if $(CLUSTER),soak.clusters $(CLUSTER),soak.soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-# For a few runs (RUNS) less optimisation: the compiler takes longer than they do.
+# For a few runs (RUNS) no optimisation: the compiler takes longer than they do.
 fuzz:
 	@tools/deps test
 	@cmake -S . -B build-fuzz -G Ninja -DPOSTERN_FUZZ=ON -DPOSTERN_TESTS=OFF -DPOSTERN_QUICK_BUILD=ON -DPOSTERN_SANITIZE=address,undefined \
 	  -DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=Release \
-	  -DCMAKE_CXX_FLAGS_RELEASE='$(if $(RUNS),-O1,-O2) -g1' --log-level=NOTICE
+	  -DCMAKE_CXX_FLAGS_RELEASE='$(if $(RUNS),-O0,-O2) -g1' --log-level=NOTICE
 	@ninja -C build-fuzz postern_fuzzers
 	@scripts/fuzz build-fuzz $(SECONDS_ALL) $(or $(SEED),0) $(RUNS)
 
