@@ -6,7 +6,7 @@ import pytest
 from soak.clusters import FAULTS, ClusterSoak
 from soak.soak import Soak
 
-SECONDS = 20
+SECONDS = 10
 SABOTAGE_SECONDS = 2
 
 
