@@ -28,6 +28,8 @@ from support.server import ON_MYSQL, ORIGINAL, ROOT, Server, name_of, original_p
 CANNOT_BE_HAD = 3  # exit code of tools/clients if it cannot provide the client
 
 rerunning.make_possible()
+# Packages of tests are installed at most once: most of the time to make one would go into making it smaller.
+os.environ.setdefault("DPKG_DEB_COMPRESSOR_LEVEL", "0")
 ServerOfTests = MysqlServer if ON_MYSQL else Server
 if ORIGINAL:
     os.environ["POSTERN_SO"] = original_plugin()
