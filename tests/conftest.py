@@ -118,12 +118,15 @@ def fetched():
 
 # The longest files, each run by one process: started late, they would keep the other processes waiting.
 LONGEST_FIRST = """
-    sql/test_server_suite clients/test_redis_suite clients/test_redis_clients clients/test_redis_programs
-    clients/test_sql_drivers clients/test_memcached_suite tools/test_release clients/test_mediawiki tools/test_soak
-    clients/test_memcached_clients engine/test_writes_like_sql tools/test_cli sql/test_prepare engine/test_scan_pauses
-    clients/test_cpp_client tools/test_cluster engine/test_galera_cluster tools/test_cli_advise door/test_lifecycle
-    door/test_tls sql/test_fast_reads redis/test_redis_like_redis sql/test_exact_comparisons door/test_hostile
-    tools/test_package tools/test_sandbox tools/test_mtr engine/test_contract engine/test_write_memory
+    sql/test_server_suite clients/test_redis_suite clients/test_sql_drivers clients/test_redis_clients sql/test_fast_reads
+    writes/test_prepare_writes engine/test_scan_pauses redis/test_redis_like_redis tools/test_cli
+    clients/test_redis_programs engine/test_writes_like_sql writes/test_writes_that_return clients/test_memcached_clients
+    door/test_lifecycle tools/test_cli_doctor tools/test_soak engine/test_galera_cluster engine/test_engines
+    tools/test_cluster clients/test_memcached_suite tools/test_release redis/test_redis_bad_arguments engine/test_binlog
+    engine/test_write_memory tools/test_sandbox planned/test_planned_once clients/test_mediawiki clients/test_wordpress
+    writes/test_unflushed_commits tools/test_cli_try writes/test_writes writes/test_writes_among_rows
+    memcached/test_memcached_mapping sql/test_prepare memcached/test_memcached_doors clients/test_clients door/test_tls
+    clients/test_cpp_client tools/test_package tools/test_mtr engine/test_contract
 """.split()
 
 
