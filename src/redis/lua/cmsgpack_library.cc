@@ -147,8 +147,13 @@ class Unpacker {
   size_t left() const { return rest_.size(); }
 
   void push_value() {
-    Interpreter::of(lua_).note_work(5);
     luaL_checkstack(lua_, 3, "too many return values at once; use unpack_one or unpack_limit instead.");
+    push_nested();
+  }
+
+ private:
+  void push_nested() {
+    Interpreter::of(lua_).note_work(5);
     const auto type = static_cast<unsigned char>(take(1).front());
     if (type < 0x80) return lua_pushinteger(lua_, type);
     if (type < 0x90) return push_map(type & 0xf);
@@ -158,7 +163,6 @@ class Unpacker {
     push_typed(type);
   }
 
- private:
   Bytes take(size_t bytes) {
     if (bytes > rest_.size()) luaL_error(lua_, "Missing bytes in input.");
     const Bytes taken = rest_.substr(0, bytes);
@@ -208,17 +212,20 @@ class Unpacker {
   /// Of 64 bits with a sign, as the original has it.
   void push_integer(uint64_t bits) { lua_pushinteger(lua_, static_cast<lua_Integer>(bits)); }
   void push_list(uint64_t count) {
+    luaL_checkstack(lua_, 4, "in function mp_decode_to_lua_array");
     lua_newtable(lua_);
     for (uint64_t i = 1; i <= count; ++i) {
-      push_value();
-      lua_rawseti(lua_, -2, static_cast<int>(i));
+      lua_pushnumber(lua_, static_cast<lua_Number>(i));
+      push_nested();
+      lua_rawset(lua_, -3);
     }
   }
   void push_map(uint64_t count) {
+    luaL_checkstack(lua_, 5, "too many return values at once; use unpack_one or unpack_limit instead.");
     lua_newtable(lua_);
     for (; count != 0; --count) {
-      push_value();
-      push_value();
+      push_nested();
+      push_nested();
       lua_rawset(lua_, -3);
     }
   }

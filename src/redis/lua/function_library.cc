@@ -55,6 +55,8 @@ bool read_flags(lua_State *lua, uint32_t &flags) {
   return true;
 }
 
+constexpr const char *unknown_argument = "unknown argument given to redis.register_function";
+
 /// Takes one named argument; its value is on top and stays there. Returns nullptr or an error.
 const char *take_named(lua_State *lua, const char *key, Registration &registration) {
   const int value = lua_gettop(lua);
@@ -73,7 +75,7 @@ const char *take_named(lua_State *lua, const char *key, Registration &registrati
       return "flags argument to redis.register_function must be a table representing function flags";
     if (!read_flags(lua, registration.flags)) return "unknown flag given";
   } else {
-    return "unknown argument given to redis.register_function";
+    return unknown_argument;
   }
   return nullptr;
 }
@@ -85,6 +87,7 @@ const char *read_named(lua_State *lua, Registration &registration) {
   lua_pushnil(lua);
   for (int names = 0; lua_next(lua, 1) != 0; ++names) {
     // Names that differ in case alone are the same one, and their values stay on the stack.
+    if (lua_type(lua, -2) == LUA_TNUMBER) return unknown_argument;
     if (lua_type(lua, -2) != LUA_TSTRING || names > 64)
       return "named argument key given to redis.register_function is not a string";
     if (const char *const why = take_named(lua, lua_tostring(lua, -2), registration)) return why;

@@ -93,6 +93,8 @@ class Interpreter {
   // Valid while it is stopped for a call.
 
   std::span<const Bytes> call() const { return arguments_; }
+  /// The script only asks whether it may call this: an error says no.
+  bool asks_only() const { return asks_only_; }
   /// The version of replies that the script has chosen.
   Resp call_resp() const { return call_resp_; }
   /// `reply` lives until the script stops again.
@@ -130,7 +132,8 @@ class Interpreter {
   /// Takes the arguments of a call from the Lua stack, where they stay. Returns nullptr or an error.
   const char *take_call(lua_State *lua);
   /// Stops for the call. The reply lives until the next stop.
-  Bytes stop_for_call() {
+  Bytes stop_for_call(bool asks_only) {
+    asks_only_ = asks_only;
     stop(Stopped::call);
     return reply_;
   }
@@ -195,6 +198,7 @@ class Interpreter {
   std::vector<std::array<char, 32>> numbers_;  // the digits of arguments
   Bytes reply_;
   Resp call_resp_ = Resp::two;
+  bool asks_only_ = false;
   uint64_t instructions_ = 0;
   uint64_t pause_at_ = 0;
   uint64_t random_ = 0;

@@ -26,7 +26,7 @@ int carry_out(lua_State *lua, bool raises) {
     push_error(lua, why);
     return raises ? lua_error(lua) : 1;
   }
-  const Bytes reply = interpreter.stop_for_call();
+  const Bytes reply = interpreter.stop_for_call(false);
   lua_settop(lua, 0);
   push_reply(lua, reply);
   return raises && reply.starts_with('-') ? lua_error(lua) : 1;
@@ -38,6 +38,20 @@ int call(lua_State *lua) {
 
 int protected_call(lua_State *lua) {
   return carry_out(lua, false);
+}
+
+int may_call(lua_State *lua) {
+  Interpreter &interpreter = Interpreter::of(lua);
+  if (!interpreter.running()) return raise(lua, "redis.acl_check_cmd can only be called inside a script invocation");
+  if (const char *const why = interpreter.take_call(lua)) return raise(lua, why);
+  const Bytes reply = interpreter.stop_for_call(true);
+  lua_settop(lua, 0);
+  if (reply.starts_with('-')) {
+    push_reply(lua, reply);
+    return lua_error(lua);
+  }
+  lua_pushboolean(lua, 1);
+  return 1;
 }
 
 int sha1hex(lua_State *lua) {
@@ -191,6 +205,7 @@ void push_redis_library(lua_State *lua) {
   lua_createtable(lua, 0, 32);
   set_field(lua, "call", call);
   set_field(lua, "pcall", protected_call);
+  set_field(lua, "acl_check_cmd", may_call);
   set_field(lua, "sha1hex", sha1hex);
   set_field(lua, "error_reply", error_reply);
   set_field(lua, "status_reply", status_reply);

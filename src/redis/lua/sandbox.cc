@@ -194,7 +194,7 @@ void set_stand_in(lua_State *lua, const char *name) {
 
 void open_own_libraries(lua_State *lua) {
   open_library(lua, "", luaopen_base);
-  for (const char *const gone : {"dofile", "loadfile", "print", "newproxy"}) {
+  for (const char *const gone : {"dofile", "loadfile", "print", "newproxy", "getfenv", "setfenv"}) {
     lua_pushnil(lua);
     lua_setfield(lua, LUA_GLOBALSINDEX, gone);
   }

@@ -3,26 +3,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "redis/lua/library_text.h"
+
 namespace postern::redis {
 namespace {
 
-/// Takes the text before `end`, and `end`; all of the text if there is none.
-Bytes take_until(Bytes &text, char end) {
-  const size_t size = std::min(text.find(end), text.size());
-  const Bytes taken = text.substr(0, size);
-  text.remove_prefix(std::min(size + 1, text.size()));
-  return taken;
-}
-
 /// Returns an error, or an empty text.
 std::string read_flags(Bytes names, ScriptFlags &flags) {
-  do {
-    const Bytes name = take_until(names, ',');
+  for (bool more = !names.empty(); more;) {
+    const size_t comma = names.find(',');
+    const Bytes name = names.substr(0, comma);
     if (name == "no-writes") flags.no_writes = true;
     else if (name != "allow-oom" && name != "allow-stale" && name != "no-cluster" && name != "allow-cross-slot-keys")
       return "ERR Unexpected flag in script shebang: " + std::string(name);
-  } while (!names.empty());
+    more = comma != Bytes::npos;
+    if (more) names.remove_prefix(comma + 1);
+  }
   return {};
+}
+
+std::string read_word(Bytes word, bool is_first, ScriptFlags &flags) {
+  constexpr Bytes flags_begin = "flags=";
+  if (is_first) return word == "#!lua" ? "" : "ERR Unexpected engine in script shebang: " + std::string(word);
+  if (!word.starts_with(flags_begin)) return "ERR Unknown lua shebang option: " + std::string(word);
+  return read_flags(word.substr(flags_begin.size()), flags);
 }
 
 }  // namespace
@@ -30,21 +34,15 @@ std::string read_flags(Bytes names, ScriptFlags &flags) {
 std::string read_shebang(Bytes text, ScriptFlags &flags, size_t &bytes) {
   bytes = 0;
   if (!text.starts_with("#!")) return {};
-  bytes = text.find('\n');
+  bytes = text.substr(0, text.find('\0')).find('\n');
   if (bytes == Bytes::npos) return "ERR Invalid script shebang";
-  Bytes line = text.substr(0, bytes);
   flags.declared = true;
-  bool first = true;
-  while (!line.empty()) {
-    const Bytes word = take_until(line, ' ');
-    if (word.empty() || word == "\r") continue;
-    if (first && word != "#!lua") return "ERR Unexpected engine in script shebang: " + std::string(word);
-    if (!first && !word.starts_with("flags=")) return "ERR Unknown lua shebang option: " + std::string(word);
-    if (!first)
-      if (std::string wrong = read_flags(word.substr(6), flags); !wrong.empty()) return wrong;
-    first = false;
-  }
-  return {};
+  bool is_first = true;
+  std::string wrong;
+  const bool is_split = split_words(text.substr(0, bytes), [&](const std::string &word) {
+    if (wrong.empty()) wrong = read_word(word, std::exchange(is_first, false), flags);
+  });
+  return is_split ? wrong : "ERR Invalid engine in script shebang";
 }
 
 CachedScriptRef Scripts::find(Bytes name) {

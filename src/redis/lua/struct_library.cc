@@ -201,8 +201,8 @@ class StructUnpacker {
     const char *const data = luaL_checklstring(lua_, 2, &size);
     data_ = {data, size};
     const lua_Integer from = luaL_optinteger(lua_, 3, 1);
-    luaL_argcheck(lua_, from > 0, 3, "offset must be 1 or greater");
-    position_ = static_cast<size_t>(from) - 1;
+    luaL_argcheck(lua_, from != 0, 3, "offset must be 1 or greater");
+    position_ = from > 0 ? static_cast<size_t>(from) - 1 : size + 1;
     while (!format.at_end()) {
       Interpreter::of(lua_).note_work(5);
       format.next(position_);

@@ -13,6 +13,16 @@
 namespace postern::redis::lua {
 namespace {
 
+Bytes without_last_line_ends(Bytes text) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+Bytes without_line_ends(Bytes text) {
+  while (text.starts_with('\n') || text.starts_with('\r')) text.remove_prefix(1);
+  return without_last_line_ends(text);
+}
+
 /// Reads replies one after the other. The door wrote them, so they are well-formed.
 class ReplyReader {
  public:
@@ -183,7 +193,7 @@ class ResultWriter {
     lua_settop(lua_, table);
     return field(name, type);
   }
-  void put_error() { writer_.error(text_at(lua_, -1)); }
+  void put_error() { writer_.error(without_last_line_ends(text_at(lua_, -1))); }
   /// Like a C string, with blanks in place of line ends.
   void put_line(char type) {
     const Bytes text = lua_tostring(lua_, -1);
@@ -193,7 +203,10 @@ class ResultWriter {
   }
   void put_big_number() {
     if (writer_.three()) return put_line('(');
-    writer_.bulk(text_at(lua_, -1));
+    std::string digits = lua_tostring(lua_, -1);
+    std::ranges::replace_if(
+        digits, [](char byte) { return byte == '\r' || byte == '\n'; }, ' ');
+    writer_.bulk(digits);
   }
   bool put_verbatim() {
     if (!field("format", LUA_TSTRING)) return false;
@@ -257,11 +270,12 @@ void push_reply(lua_State *lua, Bytes reply) {
 
 void push_error(lua_State *lua, Bytes text) {
   lua_createtable(lua, 0, 1);
-  const bool has_word = text.starts_with('-') && text.find(' ') != Bytes::npos;
+  const size_t blank = text.starts_with('-') ? text.find(' ') : Bytes::npos;
   if (text.starts_with('-')) text.remove_prefix(1);
-  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-  lua_pushstring(lua, has_word ? "" : "ERR ");
-  push(lua, text);
+  const Bytes word = blank == Bytes::npos ? Bytes("ERR ") : text.substr(0, blank);
+  if (blank != Bytes::npos) text.remove_prefix(blank);
+  push(lua, word);
+  push(lua, without_line_ends(text));
   lua_concat(lua, 2);
   lua_setfield(lua, -2, "err");
 }

@@ -29,6 +29,14 @@ int64_t waited_for_processor_ms() {
   return read ? static_cast<int64_t>(waited_ns / 1'000'000) : -1;
 }
 
+/// nullptr: there is none.
+const Command *called_command(std::span<const Bytes> arguments) {
+  const Command *const command = find_command(arguments.front());
+  if (command == nullptr || command->is_subcommand()) return nullptr;
+  if (!command->is_container() || arguments.size() == 1) return command;
+  return find_subcommand(*command, arguments[1]);
+}
+
 size_t bytes_of(std::span<const Bytes> texts) {
   size_t bytes = 0;
   for (const Bytes text : texts) bytes += text.size();
@@ -152,19 +160,20 @@ bool ScriptRun::extend() {
   return clock_ms() < until_ms_;
 }
 
+void ScriptRun::answer_error(Bytes text) {
+  refusal_.rewind(0);
+  Writer(refusal_, resp()).error(text);
+  if (refusal_.broken()) throw std::bad_alloc();
+  interpreter_->answer(refusal_.written_since(0));
+}
+
 /// Returns nullptr after answering an error.
 const Command *ScriptRun::checked_command(std::span<const Bytes> arguments) {
   const auto refuse = [this](Bytes text) -> const Command * {
-    refusal_.rewind(0);
-    Writer(refusal_, resp()).error(text);
-    if (refusal_.broken()) throw std::bad_alloc();
-    interpreter_->answer(refusal_.written_since(0));
+    answer_error(text);
     return nullptr;
   };
-  const Command *command = find_command(arguments.front());
-  if (command != nullptr && command->is_subcommand()) command = nullptr;
-  if (command != nullptr && command->is_container() && arguments.size() > 1)
-    command = find_subcommand(*command, arguments[1]);
+  const Command *const command = called_command(arguments);
   if (command == nullptr) return refuse("ERR Unknown Redis command called from script");
   if (!command->takes(arguments.size())) return refuse("ERR Wrong number of args calling Redis command from script");
   if (command->has(CommandFlag::noscript)) return refuse("ERR This Redis command is not allowed from script");
@@ -174,13 +183,21 @@ const Command *ScriptRun::checked_command(std::span<const Bytes> arguments) {
       std::any_of(arguments.begin(), begin_keys, [](Bytes one) { return is_word(one, "block"); }))
     return refuse("ERR " + std::string(told_of(arguments.front(), 128)) +
                   " command is not allowed with BLOCK option from scripts");
-  if (is_reading_only() && command->has(CommandFlag::write))
+  if (is_reading_only() && (command->has(CommandFlag::write) || command->has(CommandFlag::may_replicate)))
     return refuse("ERR Write commands are not allowed from read-only scripts.");
   return command;
 }
 
+void ScriptRun::tell_rights(std::span<const Bytes> arguments) {
+  if (called_command(arguments) == nullptr) return answer_error("ERR Invalid command passed to redis.acl_check_cmd()");
+  if (session().protocol().settings().accounts)
+    return answer_error("ERR redis.acl_check_cmd() is not known with accounts: grants decide when a command runs");
+  interpreter_->answer(Bytes(":1\r\n"));
+}
+
 Task<> ScriptRun::answer_call() {
   const std::span<const Bytes> arguments = interpreter_->call();
+  if (interpreter_->asks_only()) co_return tell_rights(arguments);
   const Command *const command = checked_command(arguments);
   if (command == nullptr) co_return;
   session().client().select(script_database_);

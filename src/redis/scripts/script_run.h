@@ -59,6 +59,8 @@ class ScriptRun : public Conductor {
   bool goes_on();
   bool extend();
   Task<> answer_call();
+  void answer_error(Bytes text);
+  void tell_rights(std::span<const Bytes> arguments);
   const Command *checked_command(std::span<const Bytes> arguments);
   void take_result();
 
