@@ -71,7 +71,7 @@ class InfoWork : public StreamWork {
     to.bulk("lag");
     const auto added = static_cast<int64_t>(head.added);
     int64_t read = group.read;
-    if (read == unknown_reads || has_gaps(entry, head, group.last))
+    if (read == unknown_reads || has_gaps(entry, head, first, group.last))
       read = entries_until(entry, head, first, group.last);
     if (head.added == 0) to.integer(0);
     else if (read == unknown_reads) to.nil();

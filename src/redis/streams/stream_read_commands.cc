@@ -222,10 +222,11 @@ class Read final : public Trying<StreamWork> {
     if (!step_forward(from)) co_return;
     std::vector<StreamEntry> entries = co_await range(entry, from, head.last, count(), Reading::locked);
     if (entries.empty()) co_return;
-    const std::optional<StreamEntry> first = co_await edge(entry, false, Reading::locked);
+    const std::optional<StreamEntry> first_entry = co_await edge(entry, false, Reading::locked);
+    const StreamId first = first_entry ? first_entry->id : StreamId{};
     for (const StreamEntry &one : entries) {
-      if (group.read != unknown_reads && !has_gaps(entry, head, one.id)) ++group.read;
-      else if (head.added != 0) group.read = entries_until(entry, head, first ? first->id : StreamId{}, one.id);
+      if (group.read != unknown_reads && !has_gaps(entry, head, first, one.id)) ++group.read;
+      else if (head.added != 0) group.read = entries_until(entry, head, first, one.id);
       group.last = one.id;
       if (!reads_.acknowledges)
         add_pending(entry, reads_.group,

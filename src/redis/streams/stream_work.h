@@ -144,9 +144,9 @@ class StreamWork : public CollectionWork {
 
   /// How many entries there are, or were, up to an id; unknown_reads: unknown.
   static int64_t entries_until(const Entry &entry, const StreamHead &head, StreamId first, StreamId id);
-  /// Whether an entry after `from` was deleted.
-  static bool has_gaps(const Entry &entry, const StreamHead &head, StreamId from) {
-    return entry.len != 0 && !head.deleted.is_zero() && from <= head.deleted;
+  /// Whether an entry after `from`, and after the first one there is, was deleted.
+  static bool has_gaps(const Entry &entry, const StreamHead &head, StreamId first, StreamId from) {
+    return entry.len != 0 && !head.deleted.is_zero() && first <= head.deleted && from <= head.deleted;
   }
 };
 
