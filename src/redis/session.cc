@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -62,6 +63,21 @@ class RedisSession::Sink final : private Valve {
     drop();
     return Flow::more;
   }
+};
+
+/// Runs a command whose predecessors in the pipeline are done.
+class RedisSession::InOrder final : public Stage {
+ public:
+  explicit InOrder(std::span<const Bytes> words) : words_(words.begin(), words.end()) {}
+  Next go_on(Call &call) override {
+    const std::vector<Bytes> arguments(words_.begin(), words_.end());
+    Call its{call.command, arguments, call.session, call.batch, call.output, call.resp, call.now_ms};
+    call.session.note_running(call.command);
+    return its.command.handler(its);
+  }
+
+ private:
+  const std::vector<std::string> words_;
 };
 
 RedisSession::RedisSession(Redis &protocol, Output &output, const Peer &peer)
@@ -203,7 +219,9 @@ Collected RedisSession::collect(Input &input, Batch &batch, uint32_t ops_max) {
   batch.act_for(identity_.get());
   if (stage_ != nullptr) {
     switch (const Next next = run_stage(batch)) {
-      case Next::go_on: break;
+      case Next::go_on:
+        if (ends_) return Collected::close;
+        break;
       case Next::sleep:
       case Next::pause: return doze(next, batch.size() == first);
       case Next::wait: return Collected::wait;
@@ -294,7 +312,8 @@ Next RedisSession::run_stage(Batch &batch) {
   const size_t first = batch.size();
   const Next next = stage->go_on(call);
   if (stage_command_->has(CommandFlag::blocking) && announces()) announce_ops(call, first);
-  if (next != Next::go_on && next != Next::close) stage_ = std::move(stage);
+  const bool is_over = next == Next::go_on || next == Next::close;
+  if (!is_over && stage_ == nullptr) stage_ = std::move(stage);  // else it has left the rest to another one
   return next;
 }
 
@@ -328,6 +347,8 @@ inline Next RedisSession::carry_out(Call &call) {
 }
 
 inline Next RedisSession::carry_out_unseen(Call &call) {
+  if (call.command.has(CommandFlag::in_order) && has_ops_in(call.batch))
+    return wait_for(std::make_unique<InOrder>(call.arguments));
   running_.add(call.command);
   if (call.command.has(CommandFlag::feeds) && protocol_.waiters().any() && feeds_who_waits(call))
     return answer_when_served(call);

@@ -74,8 +74,6 @@ class RedisSession final : public Session {
   Identity &candidate() { return *candidate_; }
   void begin_login();
   void end_login() { candidate_.reset(); }
-  /// Whether ops of earlier commands are under way.
-  bool has_ops_in(const Batch &batch) const { return batch.size() != first_op_; }
   /// Leaves the rest of the command to `stage`. A handler returns the result of this.
   Next wait_for(std::unique_ptr<Stage> stage);
   /// The same, if the stage waits for other clients.
@@ -117,8 +115,11 @@ class RedisSession final : public Session {
   void reset();
 
  private:
+  class InOrder;
   class Sink;
 
+  /// Whether ops of earlier commands are under way.
+  bool has_ops_in(const Batch &batch) const { return batch.size() != first_op_; }
   Collected doze(Next how, bool nothing_else);
   Collected take_all(Input &input, Batch &batch, uint32_t ops_max);
   Collected take_requests(Input &input, Batch &batch, uint32_t ops_max, bool &any);

@@ -1,8 +1,6 @@
 // message_commands.cc: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE and their ends, PUBLISH, SPUBLISH, PUBSUB, MONITOR.
 #include <deque>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +25,7 @@ bool is_too_long(ChannelKind kind, Bytes name) {
 /// Subscribes to names, or ends subscriptions, with a reply for each. In EXEC it does so when its turn comes.
 class ChangeSubscriptions final : public Kept, public Reply {
  public:
-  /// No names: all.
-  ChangeSubscriptions(Call &call, ChannelKind kind, bool adds, std::vector<std::string> names)
+  ChangeSubscriptions(Call &call, ChannelKind kind, bool adds)
       : session_(call.session),
         output_(call.in_unit ? call.output : call.session.output()),
         passage_(output_),
@@ -36,8 +33,8 @@ class ChangeSubscriptions final : public Kept, public Reply {
         word_(call.command.name),
         kind_(kind),
         adds_(adds),
-        is_for_all_(names.empty()) {
-    for (std::string &name : names) told_.push_back({.name = std::move(name)});
+        is_for_all_(call.arguments.size() == 1) {
+    for (const Bytes name : call.arguments.subspan(1)) told_.push_back({.name = std::string(name)});
   }
 
   void apply() {
@@ -129,39 +126,16 @@ class ChangeSubscriptions final : public Kept, public Reply {
   bool by_op_ = false;  // in EXEC
 };
 
-Next change_now(Call &call, ChannelKind kind, bool adds, std::vector<std::string> names) {
-  auto &reply = call.session.tables().keep<ChangeSubscriptions>(call, kind, adds, std::move(names));
-  reply.apply();
-  if (!adds) flush_letters(call);
-  call.batch.add().reply = &reply;
-  return Next::go_on;
-}
-
-/// Commands before it in the pipeline may publish: their messages are for those who subscribed before.
-class ChangeWhenSettled final : public Stage {
- public:
-  ChangeWhenSettled(ChannelKind kind, bool adds, std::vector<std::string> names)
-      : kind_(kind), adds_(adds), names_(std::move(names)) {}
-  Next go_on(Call &call) override { return change_now(call, kind_, adds_, std::move(names_)); }
-
- private:
-  const ChannelKind kind_;
-  const bool adds_;
-  std::vector<std::string> names_;
-};
-
 Next change(Call &call, ChannelKind kind, bool adds) {
   for (const Bytes name : call.arguments.subspan(1))
     if (is_too_long(kind, name)) return refuse(call, "ERR the name of a channel, or the pattern, is too long");
-  const std::span<const Bytes> named = call.arguments.subspan(1);
-  std::vector<std::string> names(named.begin(), named.end());
-  if (call.in_unit) {
-    call.batch.add().reply = &call.session.tables().keep<ChangeSubscriptions>(call, kind, adds, std::move(names));
-    return Next::go_on;
+  auto &reply = call.session.tables().keep<ChangeSubscriptions>(call, kind, adds);
+  if (!call.in_unit) {
+    reply.apply();
+    if (!adds) flush_letters(call);
   }
-  if (call.session.has_ops_in(call.batch))
-    return call.session.wait_for(std::make_unique<ChangeWhenSettled>(kind, adds, std::move(names)));
-  return change_now(call, kind, adds, std::move(names));
+  call.batch.add().reply = &reply;
+  return Next::go_on;
 }
 
 /// A message and its number of receivers.

@@ -56,6 +56,18 @@ TEST_F(RedisMessages, ASubscriptionBeginsAndEndsAfterTheCommandsBeforeIt) {
             ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n:2\r\n");
 }
 
+TEST_F(RedisMessages, ResetEndsSubscriptionsAfterTheCommandsBeforeIt) {
+  ask(1, "hello 3\r\nsubscribe a");
+  EXPECT_EQ(ask(1, "publish a x\r\nreset\r\npublish a y"),
+            ":1\r\n>3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n+RESET\r\n:0\r\n");
+}
+
+TEST_F(RedisMessages, ClientsAreKilledAfterTheCommandsBefore) {
+  ask(1, "subscribe a");
+  EXPECT_EQ(ask(2, "publish a x\r\nclient kill type pubsub\r\nping"), ":1\r\n:1\r\n+PONG\r\n");
+  EXPECT_EQ(hear(1), message_a_x);
+}
+
 TEST_F(RedisMessages, ASubscriberThatExecutesHasNoTransaction) {
   EXPECT_TRUE(ask(1, "subscribe a\r\nexec")
                   .ends_with("-EXECABORT Transaction discarded because of: Can't execute 'exec': only (P|S)SUBSCRIBE / "

@@ -48,6 +48,8 @@ enum : uint32_t {
   subcommand = 1 << 17,  ///< follows from the name, and is shown to no client
   pubsub = 1 << 19,
   feeds = 1 << 18,  ///< may push to a key that other clients wait for; shown to no client
+  /// It sees or changes more than keys: it begins when the commands before it are done. Shown to no client.
+  in_order = 1 << 21,
   may_replicate = 1 << 20,  ///< not in scripts that only read, though it writes no row; shown to no client
 };
 }

@@ -5,6 +5,7 @@ step is sent to both servers, and every client must receive the same bytes befor
 sessions.
 """
 import random
+import re
 import select
 import socket
 import threading
@@ -127,6 +128,8 @@ def test_a_pipeline_publishes_and_subscribes_in_its_order(server, original):
         ("PUBLISH", "c", "3"),
         ("PSUBSCRIBE", "*"),
         ("PING", "end"),
+        ("RESET",),
+        ("PUBLISH", "c", "4"),
     ]
     for _ in range(20):
         told = []
@@ -135,8 +138,23 @@ def test_a_pipeline_publishes_and_subscribes_in_its_order(server, original):
                 other.ask_raw("SUBSCRIBE", "c")
                 until(lambda: client.ask("PUBSUB", "NUMSUB", "c") == [b"c", 1])  # those of before are gone
                 client.send(b"".join(encode(*words) for words in pipeline))
-                told.append([client.raw() for _ in range(12)] + [other.raw() for _ in range(3)])
+                told.append([client.raw() for _ in range(14)] + [other.raw() for _ in range(4)])
         assert told[0] == told[1]
+
+
+def test_info_counts_the_commands_before_it_in_a_pipeline(server, original):
+    told = []
+    for port in (server.resp, original.client):
+        with port() as client:
+            pipeline = [("SET", "k", "v"), ("LPUSH", "k", "x"), ("INFO", "commandstats"), ("INFO", "errorstats")]
+            pipeline += [("CONFIG", "RESETSTAT"), ("GET", "k"), ("INFO", "commandstats")]
+            client.ask("CONFIG", "RESETSTAT")
+            client.send(b"".join(encode(*words) for words in pipeline))
+            told.append(
+                [sorted(re.findall(rb"(cmdstat_[^:]*:calls=\d+|errorstat_.*)", client.raw())) for _ in pipeline]
+            )
+    assert told[0] == told[1]
+    assert b"cmdstat_set:calls=1" in told[0][2]
 
 
 def test_messages_of_a_transaction_leave_with_its_commit(server):
