@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -96,6 +97,22 @@ Totals Redis::totals(const Figures &figures) const {
   totals.sent_bytes -= forgotten_.sent_bytes;
   totals.swept -= forgotten_.swept;
   return totals;
+}
+
+Rates Redis::rates(const Totals &totals, uint64_t commands) const {
+  constexpr int64_t apart_us = 1'000'000;
+  const Sample now{
+      .at_us = clock_us(), .commands = commands, .received = totals.received_bytes, .sent = totals.sent_bytes};
+  const std::lock_guard guard(mutex_);
+  if (now.at_us - last_sample_.at_us >= apart_us) sample_before_ = std::exchange(last_sample_, now);
+  const Sample before = sample_before_;
+  const auto took_us = static_cast<uint64_t>(std::max<int64_t>(now.at_us - before.at_us, apart_us));
+  const auto each_second = [took_us](uint64_t count, uint64_t earlier) {
+    return count < earlier ? 0 : (count - earlier) * 1'000'000 / took_us;  // less: the statistics were reset
+  };
+  return {.commands = each_second(commands, before.commands),
+          .received_bytes = each_second(now.received, before.received),
+          .sent_bytes = each_second(now.sent, before.sent)};
 }
 
 void Redis::reset_statistics() {

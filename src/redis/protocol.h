@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/clock.h"
 #include "base/changing.h"
 #include "base/counters.h"
 #include "base/limits.h"
@@ -83,6 +84,13 @@ struct Settings {
   std::function<void(Figures &)> figures{};
 };
 
+/// Each second.
+struct Rates {
+  uint64_t commands = 0;
+  uint64_t received_bytes = 0;
+  uint64_t sent_bytes = 0;
+};
+
 class Redis final : public Protocol {
  public:
   explicit Redis(Settings settings);
@@ -110,6 +118,7 @@ class Redis final : public Protocol {
   Scripts &scripts() { return *scripts_; }
   const Scripts &scripts() const { return *scripts_; }
   Functions &functions() { return *functions_; }
+  const Functions &functions() const { return *functions_; }
   AllCommandStats &command_stats() { return command_stats_; }
   const AllCommandStats &command_stats() const { return command_stats_; }
   /// Notifies subscribers that an expired key was deleted. Any thread.
@@ -119,11 +128,20 @@ class Redis final : public Protocol {
   void tell(Figures &figures) const;
   /// These figures, less those at the last reset of the statistics.
   Totals totals(const Figures &figures) const;
+  /// Averages since an earlier call, at least a second ago, or since the start.
+  Rates rates(const Totals &totals, uint64_t commands) const;
   int64_t started() const { return started_; }  ///< seconds since 1970
   /// 40 hexadecimal digits, different for each start.
   const std::string &run_id() const { return run_id_; }
 
  private:
+  struct Sample {
+    int64_t at_us = clock_us();
+    uint64_t commands = 0;
+    uint64_t received = 0;
+    uint64_t sent = 0;
+  };
+
   void choose_notices();
 
   Settings settings_;  // change() changes some of them
@@ -141,7 +159,10 @@ class Redis final : public Protocol {
   const std::unique_ptr<Functions> functions_;
   AllCommandStats command_stats_;
   mutable std::mutex mutex_;  // a leaf
-  Totals forgotten_;          // guarded by the mutex
+  // Guarded by the mutex.
+  Totals forgotten_;
+  mutable Sample sample_before_;
+  mutable Sample last_sample_;
 };
 
 }  // namespace postern::redis
