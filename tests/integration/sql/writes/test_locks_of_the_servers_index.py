@@ -22,6 +22,8 @@ TABLES = {
         "seq, seq DIV 3, 1",
         3000,
     ),
+    "few": ("id INT PRIMARY KEY, m INT NOT NULL, KEY m (m)", "seq, 30 + seq % 7", 40),
+    "many": ("id INT PRIMARY KEY, m INT NOT NULL, KEY m (m)", "seq, seq DIV 7", 3000),
     "parts": (
         "w INT NOT NULL, d INT NOT NULL, i INT NOT NULL, l INT NOT NULL, PRIMARY KEY (w, d, i), KEY wdl (w, d, l)",
         "seq % 2, seq DIV 2 % 3, seq, seq",
@@ -48,6 +50,11 @@ OTHERS = [
     ("plain", "id = %d AND id IN (10, 19)", BOTH),
     ("plain", "id = %d AND id > 100", BOTH),
     ("plain", "id BETWEEN %d AND 20", BOTH),
+    ("few", "m = %d ORDER BY id", LOCKS),
+    ("few", "m IN (%d, 33) ORDER BY m, id", LOCKS),
+    ("few", "id IN (%d, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18) ORDER BY id", LOCKS),
+    ("few", "id BETWEEN 3 AND %d ORDER BY id", LOCKS),
+    ("few", "m = %d", CHANGES),
 ]
 CERTAIN = [
     ("plain", "id = %d", BOTH),
@@ -59,6 +66,10 @@ CERTAIN = [
     ("second", "id = %d", BOTH),
     ("pivot", "o = %d", BOTH),
     ("parts", "w = 0 AND d = 0 AND i = %d", BOTH),
+    ("many", "m = %d ORDER BY id", LOCKS),
+    ("many", "m IN (%d, 7) ORDER BY m, id", LOCKS),
+    ("many", "id BETWEEN 3 AND %d ORDER BY id DESC", LOCKS),
+    ("many", "m = %d", CHANGES),
 ]
 
 

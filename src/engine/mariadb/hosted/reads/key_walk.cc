@@ -102,6 +102,17 @@ uint64_t KeyWalk::estimated_rows(const key_range *from, const key_range *to) {
   return table_->file->records_in_range(read_->index, from, to, &pages);
 }
 
+bool KeyWalk::costs_less_than_all_rows() {
+  constexpr uint64_t rows_scanned = 16;                      // cost no less than one row by an index
+  constexpr uint64_t rows_of_the_table = 2;                  // cost no less than one row of a range of it
+  if (compat::has_own_statistics(*table_->s)) return false;  // perhaps of fewer rows
+  const uint64_t rows = read_->way == ReadWay::walk ? estimated_rows() : keys_used_;
+  table_->file->info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
+  const uint64_t all = table_->file->stats.records;
+  if (read_->index == table_->s->primary_key && ranges() == 1) return rows * rows_of_the_table <= all;
+  return (rows + ranges()) * rows_scanned <= all;
+}
+
 /// The server looks up a list of one value, or BETWEEN equal ones, as an equality, and knows a range without values.
 KeyWalk::Access KeyWalk::access() const {
   if (keys_used_ != 0) return keys_used_ == 1 ? Access::by_key : Access::range;

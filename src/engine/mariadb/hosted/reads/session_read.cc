@@ -181,6 +181,11 @@ void SessionReader::choose_columns(TABLE &table, const SessionRead &read) {
 
 std::optional<NotNow> SessionReader::read_rows(THD *thd, TABLE &table, const SessionRead &read, sql::Packets &packets,
                                                Written &written) {
+  const bool keeps_locks = read.form.lock != FormLock::none && thd->in_multi_stmt_transaction_mode();
+  if (keeps_locks && read.read.way != ReadWay::one && !read.form.conditions.empty()) {
+    if (!walk_.prepare(thd, table, read.form, read.read, read.values)) return NotNow::value;
+    if (!walk_.costs_less_than_all_rows()) return NotNow::other_index;  // the server would lock all rows
+  }
   if (const auto why = walk_.open(thd, table, read.form, read.read, read.values)) return why;
   protocol_of(thd, read.prepared).prepare_for_send(read.answer.columns());
   return counts_rows(read.form) ? count_rows(thd, table, read, packets, written)
