@@ -68,7 +68,7 @@ def as_root(*command: str) -> list[str]:
 
 def install_packages(packages: list[str]) -> None:
     """Installs Debian packages on this machine, after an update of the lists if the first try fails."""
-    options = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0"]
+    options = ["-q", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=600"]
     install = as_root("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *options, "install", *packages)
     if logged(Path(os.devnull), *install):
         return
