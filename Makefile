@@ -170,23 +170,25 @@ part-tests:
 	  -p no:cacheprovider $(PYTEST_ARGS)
 else
 # In this order also under -j: the last line is pytest's count. New seeds belong to `make fuzz`: a change
-# should not fail for an older fault, nor on a faster machine. The other servers are fetched while the compiler works;
-# tests that need one wait for it, and try again if that failed. From nothing it compiles each room's files
+# should not fail for an older fault, nor on a faster machine. The clients and the other servers
+# are fetched while the compiler works; tests that need them wait, and try again if that failed. From nothing it compiles each room's files
 # together, which is less work; a build that is there stays as it was configured. If no mirror has 11.8 or MySQL completely, tools/server
 # says so, and its tests are left out. Beside steps that mostly wait, others use the processors: their output follows.
 TIMED := scripts/timed
 test:
 	@tools/deps test
-	@tools/deps clients
 	@mkdir -p build
+	@$(PYTEST) --collect-only -q >/dev/null 2>&1 &  # so that Python compiles the tests once, not in each process
 	@$(TIMED) server $(SHELL) $(.SHELLFLAGS) '$(MAKE) --no-print-directory tidy >build/tidy.log 2>&1 & tidied=$$!; \
 	  $(MAKE) --no-print-directory server; wait $$tidied || { cat build/tidy.log; exit 1; }'
+	@(tools/deps clients && tools/clients) >build/clients.log 2>&1 &
 	@(SERIES=11.8 tools/server fetch; tools/server mysql) >build/fetched.log 2>&1 &
 	@$(TIMED) build $(MAKE) --no-print-directory build $(if $(wildcard build/CMakeCache.txt),,TOGETHER=ON)
 	@$(TIMED) unit $(MAKE) --no-print-directory unit
 	@$(TIMED) lint $(MAKE) --no-print-directory lint
 	@$(TIMED) counts $(MAKE) --no-print-directory counts
 	@$(TIMED) fuzz $(MAKE) --no-print-directory fuzz SEED=2010 RUNS=10000
+	@$(TIMED) clients tools/deps clients
 	@SERIES=11.8 tools/server fetch || [ $$? = 3 ]
 	@if tools/server mysql; then $(TIMED) part-built $(MAKE) --no-print-directory part-built SERVER=mysql; fi
 	@[ ! -f build-11.8/server/server.env ] || $(TIMED) "for series" $(MAKE) --no-print-directory for-integration SERIES=11.8
