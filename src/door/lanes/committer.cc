@@ -17,6 +17,11 @@
 namespace postern::door {
 namespace {
 
+/// Milliseconds after its last run when it forgets resolved names and leaves the process list. Its tables are closed
+/// already, so that costs others nothing, and each end of this time is one more wake: writes of a page, some
+/// milliseconds apart, should not have one each.
+constexpr int linger_ms = 200;
+
 int64_t voluntary_switches() {
   rusage used{};
   getrusage(RUSAGE_THREAD, &used);
@@ -74,7 +79,7 @@ void Committer::turn() {
 /// Until it is woken.
 void Committer::rest() {
   std::array<epoll_event, 1> events;
-  size_t count = poller_.wait(events, limits::linger_ms);
+  size_t count = poller_.wait(events, linger_ms);
   if (count == 0) {
     executor_->idle();
     describe(false);
