@@ -4,6 +4,8 @@ Each session's script prints its client's results; they must equal the .expected
 for items in a table and in memory, and in both protocols if a client speaks both. The expected results are memcached
 1.6's: with POSTERN_TEST_ORIGINAL=1 the sessions run against Debian's memcached.
 """
+import functools
+
 import pytest
 from support.items import ORIGINAL_OR_STORES, items_door, map_items, unmap_items, wait_until_mapped
 from support.clients.java import JAVA
@@ -68,25 +70,27 @@ def test_gomemcache(port, fetched):
     assert run("gomemcache_session", folder / "gomemcache" / "session", port) == expected("gomemcache_session")
 
 
-def spymemcached(folder):
-    return *JAVA, "-cp", folder / "spymemcached" / "spymemcached.jar", HERE / "SpymemcachedSession.java"
+@pytest.fixture(scope="module")
+def java(fetched, tmp_path_factory):
+    """The command that runs a session of a client: it is compiled once, not in each of its five runs."""
+
+    @functools.cache
+    def command(session, client, *jars):
+        folder, classes = fetched(client) / client, tmp_path_factory.mktemp(session)
+        path = ":".join(str(folder / jar) for jar in jars)
+        output_of("javac", "-proc:none", "-cp", path, "-d", classes, HERE / f"{session}.java")
+        return *JAVA, "-cp", f"{classes}:{path}", session
+
+    return command
 
 
-def test_spymemcached(port, fetched):
-    both("SpymemcachedSession", *spymemcached(fetched("spymemcached")), port)
+SPYMEMCACHED = "SpymemcachedSession", "spymemcached", "spymemcached.jar"
+XMEMCACHED = "XmemcachedSession", "xmemcached", "xmemcached.jar", "slf4j-api.jar"
 
 
-def xmemcached(folder):
-    return (
-        *JAVA,
-        "-cp",
-        f"{folder}/xmemcached/xmemcached.jar:{folder}/xmemcached/slf4j-api.jar",
-        HERE / "XmemcachedSession.java",
-    )
-
-
-def test_xmemcached(port, fetched):
-    both("XmemcachedSession", *xmemcached(fetched("xmemcached")), port)
+@pytest.mark.parametrize("client", [SPYMEMCACHED, XMEMCACHED], ids=["spymemcached", "xmemcached"])
+def test_java(port, java, client):
+    both(client[0], *java(*client), port)
 
 
 def test_php_memcached(port, fetched):
@@ -112,7 +116,7 @@ def test_a_clients_item_is_a_row(server, database, fetched):
 
 
 @pytest.mark.skipif(ORIGINAL, reason="memcached has no accounts of the database")
-def test_clients_log_in_as_accounts(sandbox_factory, fetched):
+def test_clients_log_in_as_accounts(sandbox_factory, fetched, java):
     """Every client with SASL PLAIN: a wrong password is refused, and the right one gets the whole session."""
     guarded = sandbox_factory("--loose-memcached-auth=account")
     guarded.execute(
@@ -128,8 +132,8 @@ def test_clients_log_in_as_accounts(sandbox_factory, fetched):
         "bmemcached_session": (python, HERE / "bmemcached_session.py", fetched("bmemcached") / "bmemcached", port),
         "pylibmc_session": (fetched("pylibmc") and python, HERE / "pylibmc_session.py", port, "binary"),
         "memjs_session": ("node", HERE / "memjs_session.js", fetched("memjs") / "memjs", port),
-        "SpymemcachedSession": (*spymemcached(fetched("spymemcached")), port, "binary"),
-        "XmemcachedSession": (*xmemcached(fetched("xmemcached")), port, "binary"),
+        "SpymemcachedSession": (*java(*SPYMEMCACHED), port, "binary"),
+        "XmemcachedSession": (*java(*XMEMCACHED), port, "binary"),
         "memcached_session": (fetched("php-memcached") and "php", HERE / "memcached_session.php", port, "binary"),
     }
     for name, command in sessions.items():
