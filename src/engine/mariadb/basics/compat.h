@@ -145,6 +145,16 @@ bool has_own_statistics(Share &share) {
     return share.stats_cb.stats_can_be_read;
   }
 }
+/// Gives an open table the statistics from the server's system tables that are in memory, as the server does before it
+/// optimizes. A table keeps those that it was given last until then.
+template <class Table>
+void take_own_statistics(Table &table) {
+  if constexpr (requires { table.stats_cb->update_stats_in_table(&table); }) {
+    if (table.s->stats_cb == nullptr || table.stats_cb == table.s->stats_cb) return;
+    table.update_engine_independent_stats();
+    if (table.stats_cb != nullptr) table.stats_cb->update_stats_in_table(&table);
+  }
+}
 /// Copies the variables with memory of their own from `own` to `taken`.
 template <class Variables>
 void keep_own_memory(Variables &taken, const Variables &own) {

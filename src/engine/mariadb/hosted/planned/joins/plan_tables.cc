@@ -36,6 +36,7 @@ bool PlanTables::open(LEX &lex, const ToBePlanned &what) {
     list->grant.privilege = list->table->grant.privilege = SELECT_ACL;
     list->table->pos_in_table_list = list;
     list->table->reginfo.lock_type = TL_READ;
+    compat::take_own_statistics(*list->table);
     tables_.push_back(list->table);
     opened.push_back(list->table);
     if (may_be_kept(*list->table)) return false;
