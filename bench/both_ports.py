@@ -143,7 +143,11 @@ def say_all(clients, texts):
         yield
 
 
-def raise_priority(pid, raise_thread):
+def raise_niceness(thread):
+    os.setpriority(os.PRIO_PROCESS, thread, -20)
+
+
+def raise_priority(pid, raise_thread=raise_niceness):
     """Of all threads of the process; those that they start have it, too. False: the caller may not."""
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
