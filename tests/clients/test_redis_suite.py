@@ -155,8 +155,7 @@ DIFFERS = {
     "other": {"RESET clears authenticated state"},  # needs ACL SETUSER, like scripting
     # The door does not count changes since the last save.
     "bitops": {"SETBIT/BITFIELD only increase dirty when the value changed"},
-    # The door caches no connections to other servers, and expiry sends no event of its own.
-    "dump": {"MIGRATE cached connections are released after some time"},
+    # Expiry sends no event of its own.
     "latency-monitor": {"LATENCY of expire events are correctly collected"},
     # A blocking command that had to wait is not logged.
     "slowlog": {"SLOWLOG - Rewritten commands are logged as their original command"},
