@@ -59,6 +59,7 @@ def compared(tables, head, case, prepared, change=lambda value: value):
     """Asks some times, and gives the number that workers answered."""
     where, end, values = case
     sessions = pair(tables)
+    ask(sessions, "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")
     before = 0
     for time in range(6):
         if time == 3:
