@@ -42,7 +42,7 @@ enum class ValueUse : uint8_t {
 
 struct ValuePlace {
   ValueUse use = ValueUse::shapes;
-  const charset_info_st *charset = nullptr;  ///< a text's: that of its column
+  const charset_info_st *charset = nullptr;  ///< a text's: that of its column; a UUID's: one of ASCII
   uint32_t bytes = 0;                        ///< a text's for a BINARY column: its bytes; others shape the plan
 };
 
